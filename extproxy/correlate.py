@@ -1,0 +1,211 @@
+"""Which request does this reply answer?
+
+An open request is kept under (side that sent it, scope, id). The scope is empty
+where a side numbers all its requests together, else the request's name. The id
+counts with its JSON type: `1`, `"1"`, `1.0` and `true` are four ids; `0`, `""`
+and `null` are ids too; having none is another thing. Several requests may be
+open under one key: first in, first out.
+
+What is kept is bounded, however long the session and however bad the peers.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections import OrderedDict, deque
+from collections.abc import Iterable
+from itertools import count
+from typing import Any, Final, Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from extproxy.entries import Exchange, Id, Message
+from extproxy.events import Side
+
+REMEMBERED: Final = 10_000
+"""So many answered keys are remembered, to tell a double reply from an orphan."""
+MOST_OPEN: Final = 20_000
+"""Of more requests that nobody answers, the oldest are forgotten."""
+
+Key: TypeAlias = tuple[Side, str, str, Any]
+NO_ID: Final = "none"
+
+
+class Paired(Struct, frozen=True):
+    """What a reply turned out to be.
+
+    `verdict`: `paired`; `double` (its request has its answer already, which was
+    entry `n`); `orphan` (no request is known). `late` and `cancelled`: it came
+    after the peer's deadline or after a cancel. `asked` is the id of the
+    request where only the type differs.
+    """
+
+    verdict: Literal["paired", "double", "orphan"]
+    exchange: Exchange | None = None
+    n: int = 0
+    late: bool = False
+    cancelled: bool = False
+    retyped: bool = False
+    asked: Id = None
+
+
+ORPHAN: Final = Paired("orphan")
+
+
+class Correlator:
+    """Open requests of both sides, and what becomes of them. Times are the session's nanoseconds."""
+
+    def __init__(self, remembered: int = REMEMBERED, most_open: int = MOST_OPEN) -> None:
+        self._open: dict[Key, deque[Exchange]] = {}
+        # In the order of their coming; for the end, and to drop the oldest.
+        self._waiting: OrderedDict[int, tuple[Key, Exchange]] = OrderedDict()
+        self._answered: OrderedDict[Key, tuple[Exchange, int]] = OrderedDict()
+        self._deadlines: list[tuple[int, int, Exchange]] = []
+        self._counter = count()
+        self._remembered = remembered
+        self._most_open = most_open
+
+    def request(
+        self, message: Message, scope: str, numbered: bool, timeout: int | None = None, expected: bool = True
+    ) -> Exchange:
+        """A request came: its exchange. `numbered`: its id counts; `timeout` in nanoseconds."""
+        deadline = None if timeout is None else message.at + timeout
+        exchange = Exchange(_light(message), deadline=deadline, expected=expected)
+        key = make_key(message.side, scope, numbered, message.id)
+        self._open.setdefault(key, deque()).append(exchange)
+        self._waiting[id(exchange)] = (key, exchange)
+        self._answered.pop(key, None)
+        if deadline is not None:
+            heapq.heappush(self._deadlines, (deadline, next(self._counter), exchange))
+        if len(self._waiting) > self._most_open:
+            self._close(*self._waiting[next(iter(self._waiting))])
+        message.exchange = exchange
+        return exchange
+
+    def reply(self, message: Message, scopes: Iterable[str], numbered: bool) -> Paired:
+        """A reply came: pair it, and say what it is. Its exchange is set on the message."""
+        asker = message.side.other
+        keys = [make_key(asker, scope, numbered, message.id) for scope in scopes]
+        for key in keys:
+            if waiting := self._open.get(key):
+                return self._pair(key, waiting[0], message)
+        for key in keys:
+            if known := self._answered.get(key):
+                message.exchange = known[0]
+                return Paired("double", known[0], known[1])
+        if numbered:
+            for key in keys:
+                if found := self._same_but_type(key):
+                    asked = self._open[found][0].request.id
+                    pair = self._pair(found, self._open[found][0], message)
+                    return msgspec.structs.replace(pair, retyped=True, asked=asked)
+        return ORPHAN
+
+    def _pair(self, key: Key, exchange: Exchange, message: Message) -> Paired:
+        self._close(key, exchange)
+        late = exchange.deadline is not None and message.at > exchange.deadline
+        exchange.reply = _light(message)
+        if not (message.error and exchange.cancelled):
+            exchange.state = "failed" if message.error else "answered"
+        message.exchange = exchange
+        self._answered[key] = (exchange, message.n)
+        if len(self._answered) > self._remembered:
+            self._answered.popitem(last=False)
+        return Paired("paired", exchange, message.n, late and not exchange.cancelled, exchange.cancelled)
+
+    def _close(self, key: Key, exchange: Exchange) -> None:
+        del self._waiting[id(exchange)]
+        waiting = self._open[key]
+        waiting.popleft() if waiting[0] is exchange else waiting.remove(exchange)
+        if not waiting:
+            del self._open[key]
+
+    def _same_but_type(self, key: Key) -> Key | None:
+        """The key of the only open request whose id reads the same as this one's."""
+        side, scope, _, value = key
+        found = [
+            other
+            for each in _other_types(value)
+            if (other := make_key(side, scope, True, each)) != key and other in self._open
+        ]
+        return found[0] if len(found) == 1 else None
+
+    def cancel(self, side: Side, scope: str, cancelled: Id) -> Exchange | None:
+        """`side` takes back its request of this id: its exchange, or None when none is open."""
+        waiting = self._open.get(make_key(side, scope, True, cancelled))
+        for exchange in waiting or ():
+            if not exchange.cancelled:
+                exchange.cancelled = True
+                exchange.state = "cancelled"
+                return exchange
+        return None
+
+    def expire(self, at: int) -> list[Exchange]:
+        """Requests whose deadline has passed without an answer by `at`, each told once.
+
+        They stay open for a late reply.
+        """
+        expired = []
+        while self._deadlines and self._deadlines[0][0] < at:
+            exchange = heapq.heappop(self._deadlines)[2]
+            if exchange.state == "open":
+                exchange.state = "unanswered"
+                expired.append(exchange)
+        if len(self._deadlines) > 2 * len(self._waiting) + 1000:
+            # Mostly answered long ago: let them go.
+            self._deadlines = [each for each in self._deadlines if each[2].state == "open"]
+            heapq.heapify(self._deadlines)
+        return expired
+
+    def waiting(self) -> list[Exchange]:
+        """All requests without an answer, the oldest first; cancelled and expired ones too."""
+        return [exchange for _, exchange in self._waiting.values()]
+
+
+def make_key(side: Side, scope: str, numbered: bool, id_: Any) -> Key:
+    """The key of a request: ids that differ in type only differ."""
+    if not numbered:
+        return (side, scope, NO_ID, None)
+    return (side, scope, id_.__class__.__name__, id_)
+
+
+def plain_id(value: Any) -> Id:
+    """An id as it can be kept: arrays and objects, which are no ids, as their text."""
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False)[:200]
+    return value  # type: ignore[no-any-return]
+
+
+def _other_types(value: Any) -> list[Id]:
+    """Ids of other types that read the same: 1, "1" and 1.0 do."""
+    found: list[Id] = []
+    if isinstance(value, str):
+        try:
+            found = [int(value), float(value)] if str(int(value[:50])) == value else []
+        except ValueError:
+            found = []
+    elif isinstance(value, float) and value.is_integer():
+        found = [int(value), str(int(value)), str(value)]
+    elif isinstance(value, int) and not isinstance(value, bool) and value.bit_length() < 1000:
+        found = [str(value), float(value)]
+    return found
+
+
+def _light(message: Message) -> Message:
+    """A copy that holds no frame and no exchange: nothing big, and no circle."""
+    return Message(
+        message.n,
+        message.index,
+        message.side,
+        message.at,
+        message.name,
+        message.kind,
+        None,
+        message.has_id,
+        message.id,
+        message.known,
+        message.error,
+        message.summary[:200],
+    )

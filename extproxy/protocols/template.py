@@ -1,0 +1,148 @@
+"""One line about a message: the summaries that protocol files write, and short texts for any value.
+
+    {name} {args.city}              values at paths; what is missing leaves no gap
+    {prompt|insert|display}         the first of these that is there
+    {is_error?failed}  {block?blocked:allowed}     a word, by whether the value is true
+
+All is bounded: a summary of a frame of 100 MB costs the same as any other. The
+text is one line, but not yet safe for a terminal.
+"""
+
+from __future__ import annotations
+
+import re
+from json.encoder import encode_basestring
+from typing import Any, Final
+
+from msgspec import Struct
+
+from extproxy.protocols.paths import MISSING, Path, get, parse_path
+
+ROOM: Final = 2_000
+"""The longest summary, in characters: more than a screen shows, as piped text is searched."""
+
+_BREAKS: Final = re.compile("[\t\n\x0b\x0c\r\x1c\x1d\x1e\x85\u2028\u2029 ]+")
+
+
+class Slot(Struct, frozen=True):
+    """A `{...}`: the paths to try, and the words that stand for true and false, if it is a question."""
+
+    paths: tuple[Path, ...]
+    words: tuple[str, str] | None = None
+
+
+class Template(Struct, frozen=True):
+    """A parsed summary. `parts` are texts and slots."""
+
+    text: str
+    parts: tuple[str | Slot, ...]
+
+    def fill(self, value: Any, room: int = ROOM) -> str:
+        """The summary of a message's value: one line of at most `room` characters."""
+        made = ""
+        for part in self.parts:
+            if part.__class__ is str:
+                made += part
+            else:
+                made += _slot(part, value, room - len(made))  # type: ignore[arg-type]
+            if len(made) > room:
+                break
+        return one_line(made, room)
+
+
+def parse_template(text: str) -> Template:
+    """The template that `text` writes; ValueError with a sentence when it cannot be read."""
+    parts: list[str | Slot] = []
+    for i, piece in enumerate(re.split(r"\{([^{}]*)\}", text)):
+        if i % 2 == 0:
+            if "{" in piece or "}" in piece:
+                raise ValueError(f"the summary {text!r} has a brace without its partner")
+            if piece:
+                parts.append(piece)
+            continue
+        where, question, words = piece.partition("?")
+        if not where:
+            raise ValueError(f"the summary {text!r} has an empty {{}}")
+        paths = tuple(parse_path(path) for path in where.split("|"))
+        yes, _, no = words.partition(":")
+        parts.append(Slot(paths, (yes, no) if question else None))
+    return Template(text, tuple(parts))
+
+
+def _slot(slot: Slot, value: Any, room: int) -> str:
+    found = MISSING
+    for path in slot.paths:
+        found = get(value, path)
+        if found is not MISSING and found is not None and found != "":
+            break
+    if slot.words is not None:
+        return slot.words[0 if found is not MISSING and found else 1]
+    if found is MISSING or found is None:
+        return ""
+    return found[: room + 1] if isinstance(found, str) else short(found, room)
+
+
+def one_line(text: str, room: int = ROOM) -> str:
+    """Text on one line, runs of white space as one blank, cut to `room` characters."""
+    text = text[: room * 2 + 1]
+    if "  " in text or not text.isprintable():
+        text = _BREAKS.sub(" ", text)
+        # A lone surrogate cannot be written anywhere; what shows text must not stumble over it.
+        text = text.encode("utf-8", "replace").decode("utf-8")
+    text = text.strip(" ")
+    return text if len(text) <= room else text[: room - 1] + "…"
+
+
+def short(value: Any, room: int = ROOM, without: frozenset[str] = frozenset()) -> str:
+    """Compact JSON of a value, cut to about `room` characters. `without` leaves out members of the top."""
+    if isinstance(value, dict) and without:
+        # Only the first members can be seen anyway.
+        value = {name: value[name] for name in _first(value, room, without)}
+    made: list[str] = []
+    _write(value, made, room)
+    return one_line("".join(made), room)
+
+
+def _first(value: dict[str, Any], count: int, without: frozenset[str]) -> list[str]:
+    names: list[str] = []
+    for name in value:
+        if len(names) > count:
+            break
+        if name not in without:
+            names.append(name)
+    return names
+
+
+def _write(value: Any, made: list[str], room: int) -> int:
+    """Append a value's text, stop when `room` is used up; gives the room left (negative: cut)."""
+    kind = value.__class__
+    if kind is str:
+        text = encode_basestring(value[: room + 1])
+    elif kind is dict:
+        sign = "{"
+        for name, inner in value.items():
+            label = f"{sign}{encode_basestring(name[: room + 1])}: "
+            made.append(label)
+            room = _write(inner, made, room - len(label))
+            if room < 0:
+                return room
+            sign = ", "
+        text = "}" if value else "{}"
+    elif kind is list:
+        sign = "["
+        for inner in value:
+            made.append(sign)
+            room = _write(inner, made, room - len(sign))
+            if room < 0:
+                return room
+            sign = ", "
+        text = "]" if value else "[]"
+    elif kind is int:
+        # Python refuses to write integers of thousands of digits.
+        text = str(value) if value.bit_length() <= 4 * ROOM else "(a very long number)"
+    elif kind is float:
+        text = repr(value)
+    else:
+        text = "null" if value is None else "true" if value else "false"
+    made.append(text)
+    return room - len(text)

@@ -1,0 +1,65 @@
+"""What only the lines of a side together tell: spread values, pieces, headers, the last line."""
+
+from __future__ import annotations
+
+import pytest
+from wires import child, codes, run
+
+from extproxy.events import Frame, Side
+from extproxy.streams import PIECE, SPREAD
+
+PRETTY = [b"{", b'  "type": "a",', b'  "n": [', b"    1,", b"    2", b"  ]", b"}"]
+
+
+def test_a_value_over_several_lines_is_told_once_at_its_beginning():
+    _, entries, found = run([child(line) for line in PRETTY] + [child({"type": "next"})])
+    assert [(f.code, f.n) for f in found] == [("multi-line-json", 1)]
+    assert [entry.problem for entry in entries] == [SPREAD] * 7 + [""]
+    assert [m.name for entry in entries for m in entry.messages] == ["next"]
+
+
+def test_a_frame_between_ends_the_spread_value():
+    _, entries, found = run([child(PRETTY[0]), child({"type": "a"}), child(b"noise")])
+    assert codes(found) == ["multi-line-json", "not-json"]
+    assert [len(entry.messages) for entry in entries] == [0, 1, 0]
+
+
+def test_the_other_side_is_not_taken_for_a_part():
+    _, entries, _ = run([child(b"{"), Frame(Side.HOST, 0, b'"x"')])
+    assert [entry.problem for entry in entries] == [SPREAD, ""]
+
+
+@pytest.mark.parametrize(
+    ("end", "content", "found"),
+    [
+        (b"\n", b'{"type":"a"}', []),
+        (b"\r\n", b'{"type":"a"}', []),
+        (b"", b'{"type":"a"}', ["unterminated-last-line"]),
+        (b"", b'{"type":"a', ["not-json", "unterminated-last-line"]),
+        (b"", b'{"type":', ["unterminated-last-line"]),
+        (b"", b"  ", []),
+    ],
+)
+def test_a_last_line_without_a_line_feed_is_told(end, content, found):
+    assert codes(run([child(content, end=end)])[2]) == found
+
+
+def test_an_unterminated_frame_is_still_a_message():
+    _, [entry], _ = run([child({"type": "a"}, end=b"")])
+    assert [m.name for m in entry.messages] == ["a"]
+
+
+def test_headers_are_told_once_a_side_and_bodies_are_read():
+    body = b'{"jsonrpc":"2.0","id":1,"result":{}}'
+    lines = [b"Content-Length: 36", b"", body + b"Content-Length: 36", b""]
+    _, entries, found = run([child(line) for line in lines] + [child(body, end=b"")])
+    assert codes(found) == ["content-length-framing", "orphan-reply", "orphan-reply"]
+    assert [entry.problem for entry in entries] == ["Content-Length header", "blank line", "", "blank line", ""]
+
+
+def test_pieces_of_a_long_line_are_one_frame_that_is_not_decoded():
+    pieces = [Frame(Side.CHILD, 0, b'{"type":', b"", more=True), Frame(Side.CHILD, 1, b'"a"}')]
+    session, entries, found = run([*pieces, child({"type": "b"})])
+    assert [entry.problem for entry in entries] == [PIECE, PIECE, ""]
+    assert session.summary().frames[Side.CHILD] == 2
+    assert found == []
