@@ -1,0 +1,51 @@
+"""Detection in the path of the recording: which protocol this is, from the first frames."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from extproxy.errors import ExtproxyError
+from extproxy.events import Detected, Event, Frame
+from extproxy.framing import Lines
+from extproxy.protocols import Detector, Protocol, built_in
+
+_decode = msgspec.json.Decoder().decode
+
+
+class Detecting:
+    """Looks at frames until the protocol is certain, or long enough."""
+
+    def __init__(self, name: str | None, tell: Callable[[str], None]) -> None:
+        registry = built_in()
+        self.protocol: Protocol | None = None
+        """The protocol that was given; None when it is to be found out."""
+        if name is not None:
+            try:
+                self.protocol = registry[name]
+            except ExtproxyError as error:
+                tell(f"{error}; it will be found out")
+        self._detector = None if self.protocol else Detector(registry)
+        self._said: tuple[str, str | None] | None = None
+
+    def look(self, block: Event | Lines) -> Detected | None:
+        """What to record when `block` brought a new answer, else None."""
+        detector = self._detector
+        if detector is None or not isinstance(block, Lines | Frame) or block.stderr:
+            return None
+        lines = block.data[:-1].split(b"\n") if isinstance(block, Lines) else [block.content]
+        for line in lines:
+            try:
+                value = _decode(line)
+            except (msgspec.DecodeError, msgspec.ValidationError, RecursionError, UnicodeDecodeError):
+                continue
+            detector.feed(block.side, value)
+            if detector.settled:
+                self._detector = None
+                break
+        answer = detector.answer
+        if answer is None or (answer.name, detector.version) == self._said:
+            return None
+        self._said = (answer.name, detector.version)
+        return Detected(block.at, answer.name, detector.version)
