@@ -1,0 +1,1 @@
+"""Sessions in other formats than the recording's own and the view's."""

@@ -1,0 +1,401 @@
+"""The words with which one asks for parts of a session.
+
+    is_wanted = compile_terms(["type:tool_call,tool_result", "-from:host", "weather"])
+    is_wanted.matches(entry)
+
+All terms must hold; a leading `-` turns one round; a comma is "either". A term
+is asked of one message; an entry with several messages (a batch) is wanted when
+one of them is. The same language serves showing and following, and later rules.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from fnmatch import translate
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import astuple
+
+from extproxy.errors import UsageError
+from extproxy.events import Event, Frame, Header, Side
+from extproxy.session import Entry, Message
+
+Sides: TypeAlias = Mapping[str, Side]
+"""Names of sides as the user may write them: `host`, `child`, and the protocols' own."""
+
+PLAIN_SIDES: Final[Sides] = {"host": Side.HOST, "child": Side.CHILD}
+
+
+class Outcome(Struct, frozen=True):
+    """What became of a request, as far as one knows at the time of asking."""
+
+    answered: bool
+    unanswered: bool
+    """The session, or the peer's deadline, is over without an answer."""
+    latency: int | None
+
+
+class Subject(Struct, frozen=True):
+    """What a term is asked of: an entry, or one message of it."""
+
+    entry: Entry
+    message: Message | None
+    outcome: Outcome | None
+
+
+Test: TypeAlias = Callable[[Subject], bool]
+Outcomes: TypeAlias = Mapping[tuple[int, int], Outcome]
+"""By the number of a request's entry and its place in it."""
+
+
+class Filter:
+    """A predicate over entries."""
+
+    def __init__(self, tests: Sequence[Test], asks_the_future: bool) -> None:
+        self._tests = tests
+        self.asks_the_future = asks_the_future
+        """True when a term asks about a request what only its reply, or the end of the session, can tell."""
+
+    def matches(self, entry: Entry, outcomes: Outcomes | None = None) -> bool:
+        """Whether the entry is wanted.
+
+        `outcomes` is what became of each request when that is known beforehand;
+        without it requests are judged by what is known now.
+        """
+        tests = self._tests
+        for message in entry.messages or (None,):
+            subject = Subject(entry, message, _outcome(message, outcomes) if self.asks_the_future else None)
+            if all(test(subject) for test in tests):
+                return True
+        return False
+
+
+def outcome_of(message: Message) -> Outcome | None:
+    """What is known now of the exchange that a message belongs to; None when it belongs to none."""
+    exchange = message.exchange
+    if exchange is None:
+        return None
+    reply = exchange.reply
+    return Outcome(
+        answered=reply is not None or exchange.state in ("answered", "failed", "cancelled") or exchange.cancelled,
+        unanswered=exchange.state == "unanswered" and reply is None,
+        latency=None if reply is None else reply.at - exchange.request.at,
+    )
+
+
+def _outcome(message: Message | None, outcomes: Outcomes | None) -> Outcome | None:
+    if message is None:
+        return None
+    if outcomes is not None and message.kind == "request":
+        return outcomes.get((message.n, message.index))
+    return outcome_of(message)
+
+
+def compile_terms(terms: Iterable[str], sides: Sides = PLAIN_SIDES) -> Filter:
+    """The filter of all `terms`. UsageError when one cannot be understood."""
+    tests: list[Test] = []
+    future = False
+    for term in terms:
+        test, later = _term(term, sides)
+        tests.append(test)
+        future = future or later
+    return Filter(tests, future)
+
+
+def is_term(word: str) -> bool:
+    """Whether a word that begins with `-` is a negated term with a key of ours, rather than an option."""
+    key, colon, _ = word.removeprefix("-").partition(":")
+    return bool(colon) and key in KEYS
+
+
+def _term(term: str, sides: Sides) -> tuple[Test, bool]:
+    negated = len(term) > 1 and term.startswith("-")
+    body = term[1:] if negated else term
+    test, later = _positive(body, sides)
+    if negated:
+        wanted = test
+        return (lambda subject: not wanted(subject)), later
+    return test, later
+
+
+def _positive(body: str, sides: Sides) -> tuple[Test, bool]:
+    if len(body) > 1 and body[0] == body[-1] == '"':
+        return _text(body[1:-1]), False
+    found = re.match(r"([A-Za-z_]+):", body)
+    if found is None:
+        # Terms `path=value` belong here; until they come they are refused, so
+        # that they never mean something else.
+        if "=" in body:
+            raise UsageError(f"cannot filter by {body}: put the words you look for in quotes: '\"{body}\"'")
+        return _text(body), False
+    key, value = found.group(1), body[found.end() :]
+    make = KEYS.get(key)
+    if make is None:
+        near = get_close_matches(key, KEYS, 1)
+        hint = f"did you mean {near[0]}:? " if near else ""
+        raise UsageError(
+            f"there is no term {key}: ({hint}the keys are {', '.join(KEYS)}; "
+            f"to look for the text, quote it: '\"{body}\"')"
+        )
+    if not value:
+        raise UsageError(f"{key}: needs a value, as in {EXAMPLES[key]}")
+    return make(value, sides)
+
+
+# ---- one function a key: the value to its test, and whether it asks the future
+
+
+def _type(value: str, _: Sides) -> tuple[Test, bool]:
+    wanted = re.compile("|".join(translate(part) for part in value.split(",") if part), re.IGNORECASE)
+    return (lambda subject: subject.message is not None and bool(wanted.match(subject.message.name))), False
+
+
+def _from(value: str, sides: Sides) -> tuple[Test, bool]:
+    wanted: set[Side | Literal["stderr"]] = set()
+    for part in value.split(","):
+        if part == "stderr":
+            wanted.add("stderr")
+        elif (side := sides.get(part.lower())) is not None:
+            wanted.add(side)
+        else:
+            raise UsageError(f"nobody is called {part!r}: from: takes {', '.join([*sides, 'stderr'])}")
+
+    def test(subject: Subject) -> bool:
+        event = subject.entry.event
+        if getattr(event, "stderr", False) is True:
+            return "stderr" in wanted
+        return getattr(event, "side", None) in wanted
+
+    return test, False
+
+
+def _id(value: str, _: Sides) -> tuple[Test, bool]:
+    wanted: set[tuple[type, object]] = set()
+    for part in value.split(","):
+        try:
+            exact = msgspec.json.decode(part)
+        except (msgspec.DecodeError, UnicodeError):
+            exact = part
+        if isinstance(exact, (dict, list)):
+            raise UsageError(f"an id is a string or a number, not {part}")
+        wanted.add((type(exact), exact))
+        if not isinstance(exact, str):
+            wanted.add((str, part))
+
+    def test(subject: Subject) -> bool:
+        message = subject.message
+        return message is not None and message.has_id and (type(message.id), message.id) in wanted
+
+    return test, False
+
+
+def _n(value: str, _: Sides) -> tuple[Test, bool]:
+    ranges = [_range(part, "n", _count) for part in value.split(",")]
+    return (lambda subject: any(low <= subject.entry.n <= high for low, high in ranges)), False
+
+
+def _t(value: str, _: Sides) -> tuple[Test, bool]:
+    ranges = [_range(part, "t", _span) for part in value.split(",")]
+
+    def test(subject: Subject) -> bool:
+        event = subject.entry.event
+        return not isinstance(event, Header) and any(low <= event.at <= high for low, high in ranges)
+
+    return test, False
+
+
+def _latency(value: str, _: Sides) -> tuple[Test, bool]:
+    ranges = [_range(part, "latency", _span) for part in value.split(",")]
+
+    def test(subject: Subject) -> bool:
+        message = subject.message
+        if message is None:
+            return False
+        took = message.latency if message.kind == "reply" else None
+        if took is None and subject.outcome is not None:
+            took = subject.outcome.latency
+        return took is not None and any(low <= took <= high for low, high in ranges)
+
+    return test, True
+
+
+def _is(value: str, _: Sides) -> tuple[Test, bool]:
+    tests = []
+    for part in value.split(","):
+        if part not in IS:
+            near = get_close_matches(part, IS, 1)
+            hint = f"did you mean is:{near[0]}? " if near else ""
+            raise UsageError(f"there is no is:{part} ({hint}it may be {', '.join(IS)})")
+        tests.append(IS[part])
+    later = any(part in ("open", "unanswered") for part in value.split(","))
+    return (lambda subject: any(test(subject) for test in tests)), later
+
+
+def _is_open(subject: Subject) -> bool:
+    message, outcome = subject.message, subject.outcome
+    return message is not None and message.kind == "request" and outcome is not None and not outcome.answered
+
+
+def _is_unanswered(subject: Subject) -> bool:
+    outcome = subject.outcome
+    return _is_open(subject) and outcome is not None and outcome.unanswered
+
+
+def _kind(kind: str) -> Test:
+    return lambda subject: subject.message is not None and subject.message.kind == kind
+
+
+def _is_text(subject: Subject) -> bool:
+    event = subject.entry.event
+    return isinstance(event, Frame) and not event.stderr and subject.message is None
+
+
+def _is_stderr(subject: Subject) -> bool:
+    return getattr(subject.entry.event, "stderr", False) is True
+
+
+IS: Final[dict[str, Test]] = {
+    "request": _kind("request"),
+    "reply": _kind("reply"),
+    "event": _kind("event"),
+    "error": lambda subject: subject.message is not None and subject.message.error,
+    "open": _is_open,
+    "unanswered": _is_unanswered,
+    "finding": lambda subject: bool(subject.entry.findings),
+    "text": _is_text,
+    "stderr": _is_stderr,
+}
+
+KEYS: Final[dict[str, Callable[[str, Sides], tuple[Test, bool]]]] = {
+    "type": _type,
+    "method": _type,
+    "name": _type,
+    "from": _from,
+    "id": _id,
+    "n": _n,
+    "t": _t,
+    "latency": _latency,
+    "is": _is,
+}
+
+EXAMPLES: Final = {
+    "type": "type:tool_call,tool_result",
+    "method": "method:tools/*",
+    "name": "name:panel_*",
+    "from": "from:child",
+    "id": "id:7",
+    "n": "n:10..20",
+    "t": "t:12s..14s",
+    "latency": "latency:50ms..",
+    "is": "is:error",
+}
+
+
+# ---- ranges
+
+
+def _range(text: str, key: str, read: Callable[[str, str], tuple[int, int]]) -> tuple[float, float]:
+    """`a..b`, `a..`, `..b` or `a`: the lowest and the highest value that is meant."""
+    first, dots, last = text.partition("..")
+    try:
+        if not dots:
+            return read(first, "")
+        if not first and not last:
+            raise ValueError
+        low = read(first, _unit(last))[0] if first else float("-inf")
+        high = read(last, _unit(first))[0] if last else float("inf")
+    except ValueError:
+        raise UsageError(f"cannot read {key}:{text}: write it as in {EXAMPLES[key]}") from None
+    if low > high:
+        raise UsageError(f"{key}:{text} holds nothing: {first} is more than {last}")
+    return low, high
+
+
+def _count(text: str, _: str) -> tuple[int, int]:
+    if not text.isdecimal():
+        raise ValueError
+    return int(text), int(text)
+
+
+_NANOSECONDS: Final = {"us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
+_SPAN: Final = re.compile(r"(\d+)(?:\.(\d{1,9}))?([a-zµ]*)")
+
+
+def _unit(text: str) -> str:
+    found = _SPAN.fullmatch(text)
+    return found.group(3) if found else ""
+
+
+def _span(text: str, unit: str) -> tuple[int, int]:
+    """Nanoseconds, and the last one that is written the same: `12s` is all from 12 s to just under 13 s.
+
+    A number without a unit has the one of the range's other end, or is in seconds.
+    """
+    found = _SPAN.fullmatch(text)
+    if found is None:
+        raise ValueError
+    whole, part, own = found.group(1), found.group(2) or "", found.group(3)
+    scale = _NANOSECONDS.get(own or unit or "s")
+    if scale is None:
+        raise ValueError
+    step = scale // 10 ** len(part)
+    low = int(whole + part) * scale // 10 ** len(part)
+    return low, low + max(step, 1) - 1
+
+
+# ---- bare words
+
+
+def _text(word: str) -> Test:
+    """Whether the frame says `word`, on the wire or once its escapes are read. Case does not count."""
+    if not word:
+        raise UsageError("an empty word is in everything: what do you look for?")
+    folded = word.casefold()
+    wire = folded.encode("utf-8", "surrogatepass") if word.isascii() else None
+
+    def test(subject: Subject) -> bool:
+        entry, message = subject.entry, subject.message
+        event = entry.event
+        if message is not None and folded in message.name.casefold():
+            return True
+        if any(folded in finding.text.casefold() or folded in finding.code for finding in entry.findings):
+            return True
+        if not isinstance(event, Frame):
+            return any(folded in text.casefold() for text in _words(event))
+        if len(entry.messages) > 1 and message is not None:
+            return any(folded in text.casefold() for text in _strings(message.value))
+        if wire is not None:
+            if wire in event.content.lower():
+                return True
+        elif folded in event.content.decode("utf-8", "replace").casefold():
+            return True
+        # Only escapes can hide a word that the wire does not show.
+        if message is None or b"\\" not in event.content:
+            return False
+        return any(folded in text.casefold() for text in _strings(message.value))
+
+    return test
+
+
+def _words(event: Event) -> Iterable[str]:
+    """What an event that is no frame says."""
+    values = [value for value in astuple(event) if not isinstance(value, Side)]
+    return _strings([value for value in values if isinstance(value, (str, tuple))])
+
+
+def _strings(value: object) -> Iterable[str]:
+    """Every string in a decoded value, keys included."""
+    rest = [value]
+    while rest:
+        item = rest.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, dict):
+            rest.extend(item)
+            rest.extend(item.values())
+        elif isinstance(item, (list, tuple)):
+            rest.extend(item)

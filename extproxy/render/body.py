@@ -1,0 +1,137 @@
+"""A frame's JSON opened over several lines, from its own text.
+
+Only white space is added or taken away: numbers, escapes and the order of keys
+stay as they were on the wire. Both what is read and what is drawn is bounded,
+so a huge frame costs as much as a page.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec import Struct
+from rich.segment import Segment
+from rich.style import Style
+
+from extproxy.render.look import KEY, LITERAL, PLAIN, QUIET, STRING, Look, Row
+from extproxy.safe import size
+
+INLINE: Final = 72
+"""Arrays and objects up to this many characters stay on one line."""
+
+_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*+"?|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
+
+
+class Bound(Struct, frozen=True):
+    """How much of a frame is shown: characters, lines, and characters of a single string."""
+
+    characters: int
+    lines: int
+    string: int
+
+
+BOUNDS: Final = {1: Bound(4_000, 60, 1_000), 2: Bound(64_000, 2_000, 64_000)}
+"""By how often `-v` was given; more than that changes nothing."""
+
+
+def body(content: bytes, verbosity: int, look: Look, indent: int = 0) -> list[Row]:
+    """The frame over several lines, then a line that tells the true size when some was left out."""
+    bound = BOUNDS[min(verbosity, max(BOUNDS))]
+    # Long strings are shortened, so more is read than shown; 64 kB is a page and soon read.
+    window = max(bound.characters, 64_000)
+    text = content[:window].decode("utf-8", "replace")
+    # Made safe token by token: white space between them is layout, not text.
+    pieces = [_shorten(look.safe(token), bound.string, look) for token in _TOKEN.findall(text)]
+    rows: list[Row] = []
+    margin = " " * indent
+    shown = 0
+    whole = len(content) <= window
+    for row in _rows(pieces):
+        shown += sum(len(segment.text) for segment in row)
+        if len(rows) >= bound.lines or shown > bound.characters:
+            whole = False
+            break
+        rows.append([Segment(margin), *row])
+    if not whole:
+        left = f"{look.signs.more} {size(len(content))} in all"
+        if verbosity < max(BOUNDS):
+            left += ", -vv shows more"
+        rows.append([Segment(margin), Segment(left, QUIET)])
+    return rows
+
+
+def _shorten(token: str, limit: int, look: Look) -> str:
+    if len(token) <= limit:
+        return token
+    return f"{token[:limit]}{look.signs.more} ({size(len(token))})"
+
+
+def _rows(tokens: list[str]) -> Iterator[Row]:
+    """Rows of tokens, two spaces deeper inside each array and object that does not fit on a line."""
+    ends = _inline_ends(tokens)
+    row: Row = []
+    depth = index = 0
+    while index < len(tokens):
+        token = tokens[index]
+        end = ends.get(index)
+        if end is not None:
+            row += _inline(tokens[index : end + 1])
+            index = end
+        elif token in "{[":
+            row.append(Segment(token, QUIET))
+            depth += 1
+            yield row
+            row = [Segment("  " * min(depth, 40))]
+        elif token in "}]":
+            depth = max(depth - 1, 0)
+            if any(segment.text.strip() for segment in row):
+                yield row
+            row = [Segment("  " * min(depth, 40)), Segment(token, QUIET)]
+        elif token == ",":
+            row.append(Segment(token, QUIET))
+            yield row
+            row = [Segment("  " * min(depth, 40))]
+        elif token == ":":
+            row.append(Segment(": ", QUIET))
+        else:
+            row.append(Segment(token, _style(tokens, index)))
+        index += 1
+    if any(segment.text.strip() for segment in row):
+        yield row
+
+
+def _inline_ends(tokens: list[str]) -> dict[int, int]:
+    """From the opening to the closing index of each array and object that is short enough for one line."""
+    ends: dict[int, int] = {}
+    opened: list[tuple[int, int]] = []
+    length = 0
+    for index, token in enumerate(tokens):
+        if token in "{[":
+            opened.append((index, length))
+        length += len(token) + (token in ",:")
+        if token in "}]" and opened:
+            start, before = opened.pop()
+            if length - before <= INLINE:
+                ends[start] = index
+    return ends
+
+
+def _inline(tokens: list[str]) -> Row:
+    row: Row = []
+    for index, token in enumerate(tokens):
+        if token in ",:":
+            row.append(Segment(token + " ", QUIET))
+        elif token in "{}[]":
+            row.append(Segment(token, QUIET))
+        else:
+            row.append(Segment(token, _style(tokens, index)))
+    return row
+
+
+def _style(tokens: list[str], index: int) -> Style:
+    token = tokens[index]
+    if token.startswith('"'):
+        return KEY if index + 1 < len(tokens) and tokens[index + 1] == ":" else STRING
+    return LITERAL if token[0] in "-0123456789tfn" else PLAIN
