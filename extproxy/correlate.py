@@ -6,6 +6,11 @@ counts with its JSON type: `1`, `"1"`, `1.0` and `true` are four ids; `0`, `""`
 and `null` are ids too; having none is another thing. Several requests may be
 open under one key: first in, first out.
 
+A request may be acknowledged at once and end later: it stays open in between,
+under its name. A reply that says that a frame could not be read, and cannot say
+which, answers the oldest wrong frame that was not passed over: its peer reads
+in order, so wrong frames before one that was answered are no longer waited for.
+
 What is kept is bounded, however long the session and however bad the peers.
 """
 
@@ -29,20 +34,25 @@ REMEMBERED: Final = 10_000
 MOST_OPEN: Final = 20_000
 """Of more requests that nobody answers, the oldest are forgotten."""
 
+MOST_WRONG: Final = 100
+"""So many wrong frames of a side are remembered, for replies that refuse them."""
+
 Key: TypeAlias = tuple[Side, str, str, Any]
 NO_ID: Final = "none"
+ACKNOWLEDGED: Final = "acknowledged"
 
 
 class Paired(Struct, frozen=True):
     """What a reply turned out to be.
 
-    `verdict`: `paired`; `double` (its request has its answer already, which was
-    entry `n`); `orphan` (no request is known). `late` and `cancelled`: it came
-    after the peer's deadline or after a cancel. `asked` is the id of the
-    request where only the type differs.
+    `verdict`: `paired`; `acknowledged` (it pairs, and the end comes later);
+    `double` (its request has its answer already, which was entry `n`); `orphan`
+    (no request is known). `late` and `cancelled`: it came after the peer's
+    deadline or after a cancel. `asked` is the id of the request where only the
+    type differs.
     """
 
-    verdict: Literal["paired", "double", "orphan"]
+    verdict: Literal["paired", "acknowledged", "double", "orphan"]
     exchange: Exchange | None = None
     n: int = 0
     late: bool = False
@@ -63,18 +73,28 @@ class Correlator:
         self._waiting: OrderedDict[int, tuple[Key, Exchange]] = OrderedDict()
         self._answered: OrderedDict[Key, tuple[Exchange, int]] = OrderedDict()
         self._deadlines: list[tuple[int, int, Exchange]] = []
+        self._wrong: dict[Side, deque[Exchange]] = {side: deque(maxlen=MOST_WRONG) for side in Side}
         self._counter = count()
         self._remembered = remembered
         self._most_open = most_open
 
     def request(
-        self, message: Message, scope: str, numbered: bool, timeout: int | None = None, expected: bool = True
+        self,
+        message: Message,
+        scope: str,
+        numbered: bool,
+        timeout: int | None = None,
+        expected: bool = True,
+        later: bool = False,
     ) -> Exchange:
-        """A request came: its exchange. `numbered`: its id counts; `timeout` in nanoseconds."""
+        """A request came: its exchange. `numbered`: its id counts; `timeout` in nanoseconds; `later`: it has an end."""
         deadline = None if timeout is None else message.at + timeout
-        exchange = Exchange(_light(message), deadline=deadline, expected=expected)
+        exchange = Exchange(light(message), deadline=deadline, expected=expected, later=later)
         key = make_key(message.side, scope, numbered, message.id)
-        self._open.setdefault(key, deque()).append(exchange)
+        waiting = self._open.setdefault(key, deque())
+        if waiting and numbered and waiting[-1].state == "open":
+            exchange.reuses = waiting[-1].request.n
+        waiting.append(exchange)
         self._waiting[id(exchange)] = (key, exchange)
         self._answered.pop(key, None)
         if deadline is not None:
@@ -104,19 +124,60 @@ class Correlator:
         return ORPHAN
 
     def _pair(self, key: Key, exchange: Exchange, message: Message) -> Paired:
-        self._close(key, exchange)
         late = exchange.deadline is not None and message.at > exchange.deadline
-        exchange.reply = _light(message)
-        if not (message.error and exchange.cancelled):
-            exchange.state = "failed" if message.error else "answered"
+        acknowledged = exchange.later and not message.error
+        if acknowledged:
+            exchange.ack = light(message)
+            self._leave(key, exchange)
+            later = (key[0], exchange.request.name, ACKNOWLEDGED, None)
+            self._open.setdefault(later, deque()).append(exchange)
+            self._waiting[id(exchange)] = (later, exchange)  # in its old place
+        else:
+            self._close(key, exchange)
+            _answer(exchange, message)
         message.exchange = exchange
         self._answered[key] = (exchange, message.n)
         if len(self._answered) > self._remembered:
             self._answered.popitem(last=False)
-        return Paired("paired", exchange, message.n, late and not exchange.cancelled, exchange.cancelled)
+        wrong = self._wrong[key[0]]
+        while wrong and wrong[0].request.n < exchange.request.n:
+            wrong.popleft()
+        verdict: Literal["paired", "acknowledged"] = "acknowledged" if acknowledged else "paired"
+        return Paired(verdict, exchange, message.n, late and not exchange.cancelled, exchange.cancelled)
+
+    def end(self, message: Message, names: Iterable[str]) -> Exchange | None:
+        """The later end of the oldest acknowledged request of one of these names, or None when there is none."""
+        for name in names:
+            key = (message.side.other, name, ACKNOWLEDGED, None)
+            if waiting := self._open.get(key):
+                exchange = message.exchange = waiting[0]
+                self._close(key, exchange)
+                _answer(exchange, message)
+                return exchange
+        return None
+
+    def wrong(self, n: int, side: Side, at: int, exchange: Exchange | None) -> None:
+        """A frame was wrong, so that its peer may refuse it; `exchange` if it was a request all the same."""
+        self._wrong[side].append(exchange or Exchange(Message(n, 0, side, at, "", "request", None)))
+
+    def refused(self, message: Message) -> Exchange | None:
+        """A reply without an id refuses a frame: which one, as its exchange; None when no frame was wrong."""
+        wrong = self._wrong[message.side.other]
+        while wrong:
+            exchange = wrong.popleft()
+            if exchange.reply is None:
+                if id(exchange) in self._waiting:
+                    self._close(*self._waiting[id(exchange)])
+                _answer(exchange, message)
+                message.exchange = exchange
+                return exchange
+        return None
 
     def _close(self, key: Key, exchange: Exchange) -> None:
         del self._waiting[id(exchange)]
+        self._leave(key, exchange)
+
+    def _leave(self, key: Key, exchange: Exchange) -> None:
         waiting = self._open[key]
         waiting.popleft() if waiting[0] is exchange else waiting.remove(exchange)
         if not waiting:
@@ -150,7 +211,7 @@ class Correlator:
         expired = []
         while self._deadlines and self._deadlines[0][0] < at:
             exchange = heapq.heappop(self._deadlines)[2]
-            if exchange.state == "open":
+            if exchange.state == "open" and exchange.ack is None:
                 exchange.state = "unanswered"
                 expired.append(exchange)
         if len(self._deadlines) > 2 * len(self._waiting) + 1000:
@@ -193,7 +254,13 @@ def _other_types(value: Any) -> list[Id]:
     return found
 
 
-def _light(message: Message) -> Message:
+def _answer(exchange: Exchange, message: Message) -> None:
+    exchange.reply = light(message)
+    if not (message.error and exchange.cancelled):
+        exchange.state = "failed" if message.error else "answered"
+
+
+def light(message: Message) -> Message:
     """A copy that holds no frame and no exchange: nothing big, and no circle."""
     return Message(
         message.n,

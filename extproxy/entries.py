@@ -38,21 +38,30 @@ class Message(Struct):
     summary: str = ""
     """What the protocol file wants shown beside the name: one line, bounded, not yet made safe for a terminal."""
     exchange: Exchange | None = None
-    """The exchange it belongs to: as its request, or as (one of) its replies."""
+    """The exchange it belongs to: as its request, as (one of) its replies, as its later end."""
+    span: Exchange | None = None
+    """The span it belongs to, all of one side: its `request` is the message that began it, its `reply` the end."""
 
     @property
     def reply_to(self) -> int | None:
-        """The number of the entry with the request that this reply answers, or None."""
-        if self.kind != "reply" or self.exchange is None:
+        """The number of the entry with the request that this message answers or ends, or None."""
+        exchange = self.exchange
+        if exchange is None or (self.kind != "reply" and not self._is(exchange.reply)):
             return None
-        return self.exchange.request.n
+        return exchange.request.n
 
     @property
     def latency(self) -> int | None:
-        """Nanoseconds from its request to this reply, or None."""
-        if self.kind != "reply" or self.exchange is None:
-            return None
-        return self.at - self.exchange.request.at
+        """Nanoseconds from its request to this reply, or from the start of its span to this end, or None."""
+        if self.reply_to is not None and self.exchange is not None:
+            return self.at - self.exchange.request.at
+        if self.span is not None and self._is(self.span.reply):
+            return self.at - self.span.request.at
+        return None
+
+    def _is(self, other: Message | None) -> bool:
+        """Whether a light copy is one of this message."""
+        return other is not None and (other.n, other.index) == (self.n, self.index)
 
 
 class Exchange(Struct):
@@ -62,12 +71,20 @@ class Exchange(Struct):
     error), `cancelled`, `unanswered` (the session ended first, or the peer's
     deadline passed without an answer). A late reply still makes it `answered`.
 
+    Some requests are answered at once and end later (`later`): then `ack` is the
+    quick answer, `reply` the end, and the exchange is open in between.
+
     Both messages are kept without their `value` and `exchange` and with a short
     summary, so that open and slow requests hold nothing big.
     """
 
     request: Message
     reply: Message | None = None
+    """The answer; where a later end is to come, the end."""
+    ack: Message | None = None
+    """The quick answer of an exchange that ends later."""
+    later: bool = False
+    """Whether a successful answer is not the end."""
     state: State = "open"
     cancelled: bool = False
     """A cancel was seen before the reply."""
@@ -75,6 +92,13 @@ class Exchange(Struct):
     """When the peer gives up, in the session's nanoseconds; None when the protocol says nothing."""
     expected: bool = True
     """Whether the protocol wants it answered."""
+    reuses: int | None = None
+    """The entry of an earlier request of the same id that was still open; None when the id was free."""
+
+    @property
+    def ack_latency(self) -> int | None:
+        """Nanoseconds from the request to the quick answer, or None."""
+        return None if self.ack is None else self.ack.at - self.request.at
 
     @property
     def latency(self) -> int | None:

@@ -26,15 +26,21 @@ class RecordingError(ExtproxyError):
 
 
 class ProtocolError(ExtproxyError):
-    """A protocol file that cannot be used; `path` says which, `key` the place in it."""
+    """A protocol file that cannot be used; `path` says which, `line` (1 is the first) and `key` the place in it."""
 
-    def __init__(self, reason: str, path: str = "", key: str = "") -> None:
-        place = path + (f", {key}" if key else "")
+    def __init__(self, reason: str, path: str = "", key: str = "", line: int | None = None) -> None:
+        place = ", ".join(filter(None, (path, f"line {line}" if line is not None else "", key)))
         super().__init__(f"{place}: {reason}" if place else reason)
         self.reason = reason
         self.path = path
         self.key = key
+        self.line = line
 
 
 class UsageError(ExtproxyError):
     """A command line that cannot be understood."""
+
+
+def plain(text: str) -> str:
+    """`text` without anything that a terminal would act on."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text)

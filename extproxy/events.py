@@ -45,6 +45,10 @@ class Header(Struct, frozen=True, kw_only=True):
     protocol: str | None = None
     """Only when the user gave it; detection is an event of its own."""
     protocol_version: str | None = None
+    redaction: str | None = None
+    """`on` when secrets were taken out before recording, `off` when all was kept; None when nobody said."""
+    redacted: tuple[str, ...] = ()
+    """JSON Pointers to what was replaced in this very line: `/command/2`."""
     extra: dict[str, Any] = field(default_factory=dict)
     """Keys of the line that this version does not know."""
 
@@ -64,6 +68,8 @@ class Frame(Struct, frozen=True):
     """True for what the child wrote on stderr: text beside the conversation, never a message."""
     more: bool = False
     """True for a piece of a line that goes on in the next frame of the same stream."""
+    redacted: tuple[str, ...] = ()
+    """JSON Pointers to the values in which a secret was replaced; `""` is the whole content, where that is no frame."""
 
     @property
     def raw(self) -> bytes:
@@ -117,6 +123,20 @@ class Lost(Struct, frozen=True):
     reason: str = ""
 
 
+class Stall(Struct, frozen=True):
+    """Something of `side`'s is stuck at this moment, and has been since `since`.
+
+    `pending`: a line of `size` bytes that has not ended. `untaken`: `size` bytes
+    that the other side does not read.
+    """
+
+    side: Side
+    at: int
+    what: Literal["pending", "untaken"]
+    size: int
+    since: int
+
+
 class Closed(Struct, frozen=True):
     """The recording was finished in good form.
 
@@ -145,4 +165,4 @@ class Unread(Struct, frozen=True):
     kind: Literal["torn", "damaged"] = "damaged"
 
 
-Event: TypeAlias = Header | Frame | Eof | Signal | Exit | Detected | Note | Lost | Closed | Unread
+Event: TypeAlias = Header | Frame | Eof | Signal | Exit | Detected | Note | Lost | Stall | Closed | Unread

@@ -43,20 +43,35 @@ class Known(Struct, frozen=True):
     title: str
     why: str
     cure: str
+    section: str
+    """What it has to do with, as a heading."""
 
 
-def _catalogue(*known: tuple[str, Severity, str, str, str]) -> dict[str, Known]:
-    return {row[0]: Known(*row) for row in known}
+def _catalogue(*rows: str | tuple[str, Severity, str, str, str]) -> dict[str, Known]:
+    """Each row is a code, or the heading of the codes that follow."""
+    known: dict[str, Known] = {}
+    section = ""
+    for row in rows:
+        if isinstance(row, str):
+            section = row
+        else:
+            known[row[0]] = Known(*row, section)
+    return known
 
 
 _E, _W, _H = Severity.ERROR, Severity.WARNING, Severity.HINT
 
 CATALOGUE: Final[dict[str, Known]] = _catalogue(
-    # ---- lines that are no frames
+    "Lines and framing",
     (
         "not-json", _W, "A line is not JSON.",
         "Only frames belong on stdout and stdin. Some peers skip such a line, others end the session.",
         "Print logs, banners and debug output to stderr. Look for print or console.log in code that runs early.",
+    ),
+    (
+        "control-codes", _W, "A line begins with terminal colour or control codes, not JSON.",
+        "No reader takes it for a frame. Some peers skip such a line, others end the session.",
+        "Send logs and progress to stderr. NO_COLOR=1 or TERM=dumb in the child's environment often stops it.",
     ),
     (
         "two-values", _E, "One line holds two JSON values.",
@@ -89,8 +104,23 @@ CATALOGUE: Final[dict[str, Known]] = _catalogue(
         "Write UTF-8 without a BOM (in Python utf-8, not utf-8-sig).",
     ),
     (
-        "content-length-framing", _E, "A side speaks with Content-Length headers; the session is one frame a line.",
-        "The two ways of framing cannot read each other: the peer waits for ever.",
+        "crlf", _H, "A side ends its lines with CR LF.",
+        "Most readers take it; one that cuts at the line feed alone hands a CR to its JSON parser.",
+        "Write a line feed alone. In Python on Windows, sys.stdout.reconfigure(newline=\"\\n\"), or write bytes.",
+    ),
+    (
+        "line-separator", _W, "A frame holds a raw U+2028, U+2029 or U+0085, at which some readers end a line.",
+        "Node's readline from version 24 and Python's str.splitlines cut the frame there: both halves are lost.",
+        "Write it as an escape (\\u2028), or split at the byte 0x0A only, before decoding.",
+    ),
+    (
+        "content-length-framing", _W, "A side speaks with Content-Length headers, and the other has not spoken yet.",
+        "A peer that reads a frame a line cannot read it and waits for ever. extproxy reads lines too.",
+        "Set both ends to the same framing. LSP and DAP use headers, MCP over stdio and extensions use lines.",
+    ),
+    (
+        "framing-mismatch", _E, "One side speaks with Content-Length headers, the other a frame a line.",
+        "The two ways of framing cannot read each other: both sides wait for ever.",
         "Set both ends to the same framing. LSP and DAP use headers, MCP over stdio and extensions use lines.",
     ),
     (
@@ -113,7 +143,22 @@ CATALOGUE: Final[dict[str, Known]] = _catalogue(
         "Such a reader often ends without a word, and the session looks alive but hangs.",
         "Send less in one frame: a path instead of the content, a page instead of everything.",
     ),
-    # ---- messages
+    (
+        "long-line", _H, "A line is longer than some well-known readers take.",
+        "It works here or not, by who reads: asyncio takes 64 KiB, other readers 1, 4, 10 or 16 MiB.",
+        "Raise the reader's limit (in asyncio, limit= where the process is started), or send less in one frame.",
+    ),
+    (
+        "big-number", _H, "A number is beyond 2^53, where doubles have gaps.",
+        "JavaScript, jq and others read numbers as doubles: another number arrives. A changed id finds no request.",
+        "Send it as a string, or count from a smaller number.",
+    ),
+    (
+        "duplicate-key", _W, "A key stands twice in one object.",
+        "JSON does not say which counts: most take the last, some the first, some refuse the frame.",
+        "Build the object as a map before it is written. Look for text that is put together by hand.",
+    ),
+    "Messages",
     (
         "unknown-message", _H, "The protocol does not know this message.",
         "The peer probably ignores it, or has a newer version of the protocol.",
@@ -149,7 +194,83 @@ CATALOGUE: Final[dict[str, Known]] = _catalogue(
         "It counts as a success here, but strict peers refuse a reply with both.",
         "Leave error out of replies that succeed.",
     ),
-    # ---- requests and replies
+    "Rules of a protocol",
+    (
+        "broken-rule", _W, "A message breaks a rule of its protocol.",
+        "The protocol file says what must hold beyond names and types. The peer may rely on it.",
+        "Read the rule: extproxy protocols NAME shows it.",
+    ),
+    (
+        "too-early", _E, "A message comes before the one that has to come first.",
+        "The peer is not ready for it: it refuses the message, or gives the session up.",
+        "Finish the handshake before anything else is said. Look for code that runs at import or in a constructor.",
+    ),
+    (
+        "overdue", _H, "A message that should follow has not come.",
+        "The peer waits for it, or goes on without it after a while.",
+        "Send it as soon as what it announces is true.",
+    ),
+    (
+        "after-end", _W, "A message comes after the end of what it belongs to.",
+        "The peer has gone on: it drops the message, or takes it for a part of something else.",
+        "Send the end last. Look for work that goes on in a thread or a callback after the end was sent.",
+    ),
+    (
+        "orphan-event", _W, "An event belongs to no open request.",
+        "The peer cannot know what it is about, and drops it.",
+        "Send the id of the request with each of its events, unchanged.",
+    ),
+    (
+        "ignored-field", _W, "A field is ignored because of another one.",
+        "The message says two things, and the peer takes only one of them.",
+        "Leave out the field that does not count.",
+    ),
+    (
+        "ignored-value", _W, "A value is ignored.",
+        "What was asked for does not happen, and the peer says nothing about it.",
+        "Use a value that the peer knows. Check which version of it you have.",
+    ),
+    (
+        "shadowed-name", _W, "A name is taken by something built in.",
+        "The peer uses its own thing of that name: yours is never called.",
+        "Choose another name, one with your extension's name in it, say.",
+    ),
+    (
+        "bad-schema", _E, "A schema is not a JSON Schema.",
+        "Model providers refuse a request with such a tool, and with it the whole turn.",
+        "Correct the schema. Types are written as string, integer, number, boolean, object, array, null.",
+    ),
+    (
+        "bad-base64", _E, "Data is not base64.",
+        "The peer cannot decode it, or decodes something else.",
+        "Encode the bytes with the standard alphabet and padding, without line breaks and without a data: prefix.",
+    ),
+    (
+        "forbidden-field", _W, "A field stands where the protocol wants none.",
+        "The peer may take it for something that it is not.",
+        "Leave the field out, or send it in the message that it belongs to.",
+    ),
+    (
+        "text-mismatch", _E, "A whole text differs from the pieces that came before it.",
+        "One reader showed the pieces, another keeps the whole: they have seen different answers.",
+        "Build the whole from the very pieces that were sent. Look for trimming, or for a piece that was left out.",
+    ),
+    (
+        "end-mismatch", _W, "The end of a stream contradicts what came in it.",
+        "The peer decides by the end what to do next, and does the wrong thing.",
+        "Derive the reason for the end from what was sent.",
+    ),
+    (
+        "cancel-ignored", _W, "A request ends as if nobody had cancelled it.",
+        "The peer asked to stop and has to learn that it was heard. The work may have gone on, and cost money.",
+        "Stop the work and say so in the end. Nothing, if the end was on its way already.",
+    ),
+    (
+        "not-echoed", _E, "A value that has to come back unchanged did not.",
+        "The side that gave it checks it, and refuses the request.",
+        "Keep the value as it came and send it back as it is: do not trim, decode or rebuild it.",
+    ),
+    "Requests and replies",
     (
         "orphan-reply", _W, "A reply answers no request.",
         "The peer drops it, mostly without a word.",
@@ -159,6 +280,16 @@ CATALOGUE: Final[dict[str, Known]] = _catalogue(
         "double-reply", _W, "A request is answered a second time.",
         "The peer takes the first answer and drops this one.",
         "Answer each request once: look for an error path that answers after the normal one did.",
+    ),
+    (
+        "pending-line", _W, "A line has not ended for a while.",
+        "A reader waits for the line feed: until it comes, the peer has been told nothing.",
+        "Write the line feed with the frame and flush. Where a frame was cut, look for a crash or a full buffer.",
+    ),
+    (
+        "not-reading", _W, "A side has stopped reading.",
+        "What the other side says waits in pipes; when they are full, it stops too, and nobody says why.",
+        "Read in a thread or a loop of its own that never waits for anything else, stderr included.",
     ),
     (
         "late-reply", _W, "A reply comes after the peer has given up.",
@@ -181,6 +312,16 @@ CATALOGUE: Final[dict[str, Known]] = _catalogue(
         "Send the id back as it came.",
     ),
     (
+        "reused-id", _W, "A request has the id of one that is still open.",
+        "The peer keeps requests by id: one of the two answers goes to the wrong one, or nowhere.",
+        "Count ids up and never take one twice; share one counter among all that send on this stream.",
+    ),
+    (
+        "falsy-id", _H, "A request has the id 0, an empty string or null.",
+        "Code that asks `if id` takes it for a notification and never answers.",
+        "Nothing, if it works. Otherwise begin to count at 1, and in your code ask whether the member is there.",
+    ),
+    (
         "refused-frame", _W, "A peer says that it could not read a frame: an error without an id.",
         "Whatever was in that frame is lost. The peer could not tell which request it was.",
         "Look at the frames that the other side sent just before.",
@@ -189,6 +330,17 @@ CATALOGUE: Final[dict[str, Known]] = _catalogue(
         "unanswered", _H, "A request was still open at the end.",
         "The session ended first, or the process that should have answered did.",
         "If the child was gone: look at its exit status and its stderr just before.",
+    ),
+    "Beside the wire",
+    (
+        "traceback", _W, "A traceback on stderr, while a call was open or shortly before the child was gone.",
+        "The program failed there: what it was working on stays unanswered, or is answered wrongly.",
+        "Read it: extproxy show with stderr, around the line that is named.",
+    ),
+    (
+        "secret", _E, "A recording holds a secret.",
+        "Whoever reads the recording can use it: what is committed or sent away is known for good.",
+        "Take it out with extproxy redact, and if others had the file, make the key or the password invalid.",
     ),
 )  # fmt: skip
 """Every code, with what `explain` says about it."""

@@ -26,9 +26,22 @@ class Talk:
         self.n += 1
         return Message(self.n, 0, side, self.n, "m", kind, {"big": "value"}, id_ is not ..., id_, True, error)
 
-    def ask(self, id_: Any = ..., side: Side = HOST, scope: str = "", timeout: int | None = None) -> Exchange:
+    def ask(
+        self, id_: Any = ..., side: Side = HOST, scope: str = "", timeout: int | None = None, later: bool = False
+    ) -> Exchange:
         message = self._message(side, "request", id_)
-        return self.correlator.request(message, scope, id_ is not ..., timeout)
+        return self.correlator.request(message, scope, id_ is not ..., timeout, later=later)
+
+    def end(self, *names: str, side: Side = CHILD, error: bool = False) -> Exchange | None:
+        return self.correlator.end(self._message(side, "reply", ..., error), names)
+
+    def wrong(self, exchange: Exchange | None = None, side: Side = HOST) -> int:
+        self.n += 1
+        self.correlator.wrong(exchange.request.n if exchange else self.n, side, self.n, exchange)
+        return self.n
+
+    def refuse(self, side: Side = CHILD) -> Exchange | None:
+        return self.correlator.refused(self._message(side, "reply", ..., True))
 
     def answer(self, id_: Any = ..., side: Side = CHILD, scope: str = "", error: bool = False) -> Paired:
         return self.correlator.reply(self._message(side, "reply", id_, error), (scope,), id_ is not ...)
@@ -168,6 +181,96 @@ def test_an_error_makes_the_exchange_failed():
     exchange = talk.ask(1)
     talk.answer(1, error=True)
     assert exchange.state == "failed"
+
+
+def test_an_acknowledged_request_is_open_until_its_end():
+    talk = Talk()
+    exchange = talk.ask(1, later=True, timeout=10)
+    assert talk.answer(1).verdict == "acknowledged"
+    assert (exchange.state, exchange.ack_latency, exchange.latency) == ("open", 1, None)
+    assert talk.correlator.waiting() == [exchange]
+    assert talk.correlator.expire(1000) == []
+    assert talk.end("other", "m") is exchange
+    assert (exchange.state, exchange.ack_latency, exchange.latency) == ("answered", 1, 2)
+    assert talk.correlator.waiting() == []
+    assert talk.end("m") is None
+
+
+def test_an_error_is_the_end_at_once():
+    talk = Talk()
+    exchange = talk.ask(1, later=True)
+    assert talk.answer(1, error=True).verdict == "paired"
+    assert (exchange.state, exchange.ack) == ("failed", None)
+    assert talk.end("m") is None
+
+
+def test_the_request_that_was_acknowledged_first_ends_first_and_one_that_waits_does_not_end():
+    talk = Talk()
+    first, second = talk.ask(1, later=True), talk.ask(2, later=True)
+    assert talk.end("m") is None
+    talk.answer(2)
+    talk.answer(1)
+    assert [talk.end("m"), talk.end("m", error=True)] == [second, first]
+    assert (second.state, first.state) == ("answered", "failed")
+    assert talk.end("m", side=HOST) is None
+
+
+def test_a_second_acknowledgement_is_double():
+    talk = Talk()
+    exchange = talk.ask(1, later=True)
+    talk.answer(1)
+    again = talk.answer(1)
+    assert (again.verdict, again.exchange) == ("double", exchange)
+
+
+def test_acknowledged_requests_stay_in_the_order_of_their_coming():
+    talk = Talk()
+    first, second = talk.ask(1, later=True), talk.ask(2)
+    talk.answer(1)
+    assert talk.correlator.waiting() == [first, second]
+
+
+def test_a_refusal_answers_the_oldest_wrong_frame():
+    talk = Talk()
+    lines = [talk.wrong(), talk.wrong()]
+    refused = [talk.refuse(), talk.refuse(), talk.refuse()]
+    assert [each and each.request.n for each in refused] == [*lines, None]
+    assert refused[0] is not None
+    assert (refused[0].state, refused[0].request.kind) == ("failed", "request")
+
+
+def test_a_refusal_answers_a_wrong_request_which_is_open_no_more():
+    talk = Talk()
+    exchange = talk.ask(6)
+    talk.wrong(exchange)
+    assert talk.refuse() is exchange
+    assert (exchange.state, talk.correlator.waiting()) == ("failed", [])
+
+
+def test_a_wrong_frame_that_the_peer_passed_over_is_not_refused_later():
+    talk = Talk()
+    talk.wrong()
+    talk.ask(1)
+    talk.answer(1)
+    later = talk.wrong()
+    refused = talk.refuse()
+    assert refused is not None
+    assert refused.request.n == later
+
+
+def test_a_wrong_request_that_was_answered_all_the_same_is_not_refused():
+    talk = Talk()
+    exchange = talk.ask(1)
+    talk.wrong(exchange)
+    talk.answer(1)
+    assert talk.refuse() is None
+
+
+def test_a_side_refuses_only_frames_of_the_other():
+    talk = Talk()
+    talk.wrong(side=CHILD)
+    assert talk.refuse(CHILD) is None
+    assert talk.refuse(HOST) is not None
 
 
 def test_exchanges_hold_no_frames():

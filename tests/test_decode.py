@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extproxy.decode import decode, deeper_than, open_brackets
 from extproxy.findings import CATALOGUE
+from extproxy.lines.decode import decode, deeper_than, open_brackets
 
 
 def seen(content: bytes) -> tuple[object, str, list[str]]:
@@ -47,6 +47,9 @@ def seen(content: bytes) -> tuple[object, str, list[str]]:
         (b"[INFO] up {", [], "not JSON", ["not-json"]),
         (b"\x00\x00", [], "not JSON", ["not-json"]),
         (b'{"a":"\x01"}', [], "not JSON", ["not-json"]),
+        (b"\x1b[32mINFO\x1b[0m up", [], "not JSON", ["control-codes"]),
+        (b'\x1b[K{"a":1}', [], "not JSON", ["control-codes"]),
+        (b'{"a":1}\x1b[0m', [], "not JSON", ["not-json"]),
         (b"[" * 200 + b"]" * 200, None, "", []),
         (b"[" * 201 + b"]" * 201, [], "nested too deep", ["too-deep"]),
         (b"[" * 100_000 + b"]" * 100_000, [], "nested too deep", ["too-deep"]),
@@ -112,6 +115,13 @@ def test_depth_counts_levels(levels):
     deep = levels * (2 if levels % 2 else 1)
     assert deeper_than(value, deep - 1)
     assert not deeper_than(value, deep)
+
+
+@pytest.mark.parametrize(
+    ("content", "careful"), [(b'{"a":1}', False), (b"1e400", True), (b'"\\ud800"', True), (b"noise", False)]
+)
+def test_what_only_the_slow_decoder_reads_is_marked(content, careful):
+    assert decode(content).careful is careful
 
 
 @given(st.binary(max_size=80) | st.text(max_size=40).map(str.encode) | st.text('[]{}",:\\ 1aN\n\ufeff').map(str.encode))

@@ -45,3 +45,19 @@ def test_after_release_entries_come_at_once():
     assert picker.release() == [2, 3]
     assert picker.push(4) == [4]
     assert (picker.matched, picker.seen) == (4, 4)
+
+
+def test_what_went_by_unasked_can_be_asked_for_after_all():
+    picker: Picker[int] = Picker(lambda n: n == 5, context=1)
+    out: list[object] = [item for n in (1, 2, 3, 4) for item in picker.push(n)]
+    assert out == []
+    out += picker.insert(4)
+    out += picker.push(5)
+    assert out == [4, 5]
+    assert (picker.matched, picker.seen) == (2, 5)
+    kept: Picker[int] = Picker(lambda n: n > 3, last=2)
+    for n in (1, 4):
+        kept.push(n)
+    assert kept.insert(1) == []
+    kept.push(5)
+    assert kept.release() == [1, 5]

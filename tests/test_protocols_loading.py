@@ -101,7 +101,7 @@ def test_a_shape_can_name_a_message_by_what_is_inside():
         ("name = 5", "name", "expected a text, got 5"),
         ("name = 'x'\nshapes = 1", "shapes", "Did you mean 'shape'? Allowed here: about, batch"),
         ("name = 'x'\nframing = 'tcp'", "framing", "expected 'ndjson' or 'content-length', got 'tcp'"),
-        ("name = 'x'\nextends = 'y'", "extends", "there is no protocol 'y'; known are jsonrpc, ndjson, zot-ext"),
+        ("name = 'x'\nextends = 'y'", "extends", "there is no protocol 'y'; known are jsonrpc, ndjson"),
         ("name = 'x'\nopen = 1", "open", "expected true or false, got 1"),
         ("name = 'x'\ngeneral = true", "general", "expected a whole number, got True"),
         ("name = 'x'\n[host.a]\nkind = 'ask'", "host.a.kind", "expected 'request' or 'reply' or 'event'"),
@@ -111,6 +111,16 @@ def test_a_shape_can_name_a_message_by_what_is_inside():
         ("name = 'x'\n[host.a]\nfields = 'a strin'", "host.a.fields", "expected ':' at 'strin'"),
         ("name = 'x'\n[host.a]\nfields = 'a: strin'", "host.a.fields", "no type 'strin'; did you mean 'string'?"),
         ("name = 'x'\n[types]\nA = '{b: B}'", "types.A", "there is no type 'B'"),
+        ("name = 'x'\n[host.a]\nresult = 'a: any'", "host.a.result", "only a request can have this"),
+        ("name = 'x'\n[host.a]\nends = 'b'", "host.a.ends", "there is no message 'b'"),
+        ("name = 'x'\n[host.bee]\n[host.a]\nwithin = 'be'", "host.a.within", "did you mean 'bee'?"),
+        ("name = 'x'\n[host.a]\ndeltas = { by = 'a' }", "host.a.deltas.text", "the path of the piece of text"),
+        ("name = 'x'\n[host.a]\ndeltas = { text = 'a', ends = 'b' }", "host.a.deltas", "there is no message 'b'"),
+        ("name = 'x'\n[host.a]\ndeltas = { text = 'a', end = 'b' }", "host.a.deltas.end", "Did you mean 'ends'?"),
+        ("name = 'x'\n[[shape]]\nfrom = 'ext'", "shape 1.from", "expected 'host' or 'child'"),
+        ("name = 'x'\n[[shape]]\nkeys = 'any'", "shape 1.keys", "expected 'sorted', got 'any'"),
+        ("name = 'x'\n[[shape]]\nframe = 'a: B'", "shape 1.frame", "there is no type 'B'"),
+        ("name = 'x'\n[[shape]]\nrefuses = { iss = 1 }", "shape 1.refuses.iss", "Did you mean 'is'?"),
         ("name = 'x'\n[host.a]\nsummary = '{a'", "host.a.summary", "a brace without its partner"),
         ("name = 'x'\n[host.a]\nomitted = 'a[]'", "host.a.omitted", "name one place"),
         ("name = 'x'\n[host]\na = 1", "host.a", "expected a table, got 1"),
@@ -131,8 +141,45 @@ def test_a_wrong_file_is_told_with_its_key_and_what_is_allowed(text, key, said):
     assert said in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("name = 5", 1),
+        ("# c\n\n[host.a]\nkind = 'ask'\n", 5),
+        ("[host.a]\nfields = '''\none: string\ntwo: strin g\n'''", 5),
+        ("[host.a]\nfields = \"one: 'a' | %\"", 3),
+        ("[types]\nA = '''{\n  b: B\n}'''", 3),
+        ("[[shape]]\nhas = [\n]\n[[shape]]\nis = { a = 'string', b = 'strin' }", 6),
+        ("[[evidence]]\n[[evidence]]\nfrom = 'host'\nwieght = 'fits'", 5),
+        ('[host."a/b".refusals]\nx = 1', 2),
+        ("[host.a]\nkind = 'reply'\nanswers = ['b']", 4),
+        ("[[reader]]\nside = 'host'", 2),
+    ],
+)
+def test_a_wrong_file_is_told_with_its_line(text, line):
+    with pytest.raises(ProtocolError) as caught:
+        load(text if text.startswith("name") else f"name = 'x'\n{text}")
+    assert caught.value.line == line
+    assert str(caught.value).startswith(f"x.toml, line {line}, {caught.value.key}: ")
+
+
+def test_what_is_no_toml_is_told_by_its_line_too():
+    with pytest.raises(ProtocolError, match=r"x.toml: this is not TOML: .*line 2"):
+        load("name = 'x'\n[host\n")
+
+
+def test_files_may_extend_each_other_in_any_order():
+    texts = {"c": "name = 'c'\nextends = 'b'", "b": "extends='a'\nname = 'b'", "a": "name = 'a'"}
+    registry = built_in().extended_by(texts)
+    assert [each.name for each in registry][-3:] == ["a", "b", "c"]
+    with pytest.raises(ProtocolError, match="there is no protocol 'd'"):
+        built_in().extended_by({"c": "name = 'c'\nextends = 'd'", "d": "name = 'x'"})
+    with pytest.raises(ProtocolError, match="there is no protocol 'b'"):
+        built_in().extended_by({"a": "name = 'a'\nextends = 'b'", "b": "name = 'b'\nextends = 'a'"})
+
+
 def test_a_name_that_nobody_knows_is_told_with_those_there_are():
-    with pytest.raises(ProtocolError, match="no protocol 'mpc'; known are jsonrpc, ndjson, zot-ext"):
+    with pytest.raises(ProtocolError, match="no protocol 'mpc'; known are jsonrpc, ndjson"):
         built_in()["mpc"]
 
 

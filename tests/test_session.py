@@ -113,6 +113,23 @@ def test_a_session_without_frames_is_of_unknown_protocol():
     assert run([])[0].summary().protocol == "unknown"
 
 
+def test_what_was_said_before_the_protocol_was_known_is_answered_all_the_same():
+    _, entries, found = run([host(CALL), child(HELLO), child(RESULT, MS)])
+    assert (entries[0].messages[0].kind, entries[0].messages[0].exchange) == ("event", None)
+    assert (entries[2].messages[0].reply_to, entries[2].messages[0].latency) == (1, MS)
+    assert "orphan-reply" not in codes(found)
+
+
+def test_what_was_paired_by_a_family_is_not_asked_twice():
+    start = {"jsonrpc": "2.0", "id": 1, "method": "auth/login"}
+    session, _, found = run(
+        [host(start), host({**start, "id": 2, "method": "opal/ping"}), child(answer(1)), child(answer(2))]
+    )
+    assert session.protocol is built_in()["opal"]
+    assert "unanswered" not in codes(found)
+    assert session.summary().exchanges == 2
+
+
 def test_what_the_user_chose_stays():
     session, _, _ = run([Header(protocol="jsonrpc"), child(HELLO), Detected(0, "zot-ext")], "ndjson")
     assert session.protocol is built_in()["ndjson"]
@@ -180,9 +197,9 @@ ZOT = "zot-ext"
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_zot_frame_is_told_with_its_place(frame, expected):
-    _, [entry], _ = run([frame], ZOT)
+    _, [_, entry], _ = run([child(HELLO), frame], ZOT)
     assert [(f.code, f.path) for f in entry.findings] == expected
-    assert all(f.n == 1 for f in entry.findings)
+    assert all(f.n == 2 for f in entry.findings)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +219,7 @@ def test_what_is_wrong_with_a_jsonrpc_frame_is_told(frame, expected):
 
 
 def test_a_field_that_peers_often_omit_is_a_hint_when_missing():
-    [schema] = run([child({"type": "register_tool", "name": "x"})], ZOT)[2]
+    [schema] = run([child(HELLO), host(ACK), child({"type": "register_tool", "name": "x"})], ZOT)[2]
     [version] = run([child({"type": "hello", "name": "x"})], ZOT)[2][:1]
     assert (schema.severity, version.severity) == (Severity.HINT, Severity.WARNING)
 
@@ -216,7 +233,7 @@ def test_the_problems_of_one_message_are_bounded():
 def test_a_line_beyond_the_readers_limit_is_told(size, told):
     line = b'{"type":"notify","level":"info","message":"' + b"x" * (size - 45) + b'"}'
     assert len(line) == size
-    found = run([child(line)], ZOT)[2]
+    found = run([child(HELLO), host(ACK), child(line)], ZOT)[2]
     assert codes(found) == ["line-too-long"] * told
     assert all("the zot host takes 4,194,304" in f.text for f in found)
 
@@ -264,7 +281,7 @@ def test_replies_pair_by_side_and_id(frames, pairs):
     messages = [m for entry in entries for m in entry.messages]
     assert {m.reply_to: m.n for m in messages if m.kind == "reply"} == pairs
     assert {m.n: m.exchange.reply.n for m in messages if m.kind == "request"} == pairs
-    assert found == []
+    assert set(codes(found)) <= {"falsy-id"}
 
 
 @pytest.mark.parametrize(
@@ -394,35 +411,45 @@ def test_the_summary_counts_and_keeps_the_slowest():
     frames = []
     for n in range(6):
         frames += [host(ask(n), n * SECOND), child(answer(n), n * SECOND + (n * 7 % 6) * MS)]
-    session, _, _ = run([*frames, child(b"noise", 9 * SECOND), child(answer(99, error={}), 9 * SECOND)])
+    session, _, _ = run(
+        [*frames, child(b"noise", 9 * SECOND), child(answer(99, error={"code": 1, "message": "x"}), 9 * SECOND)]
+    )
     summary = session.summary(10 * SECOND)
     assert summary.duration == 10 * SECOND
     assert summary.frames == {Side.HOST: 6, Side.CHILD: 8}
     assert (summary.messages, summary.exchanges, summary.failed) == (13, 6, 0)
     assert [each.latency for each in summary.slowest] == [5 * MS, 4 * MS, 3 * MS]
-    assert summary.findings == {"not-json": 1, "orphan-reply": 1}
+    assert summary.findings == {"falsy-id": 1, "not-json": 1, "orphan-reply": 1}
 
 
 # ---- captures of real peers
 
 FOUND = {
-    "zot-hellopy-realhost-tui": {"not-json", "unanswered"},
+    "zot-clock-realhost-tui": {"overdue"},
+    "zot-hellopy-realhost-tui": {"not-json", "overdue", "unanswered"},
     "zot-tricky-realhost-big": {
-        "unknown-field", "missing-field", "bad-value", "unknown-message", "not-json", "multi-line-json",
-        "orphan-reply", "double-reply", "no-reply", "line-too-long",
+        "crlf", "unknown-field", "missing-field", "bad-value", "unknown-message", "not-json", "multi-line-json",
+        "orphan-reply", "double-reply", "no-reply", "line-too-long", "shadowed-name", "ignored-value",
     },
     "zot-tricky-realhost-intercept": {
-        "unknown-field", "missing-field", "bad-value", "unknown-message", "not-json", "multi-line-json",
-        "no-reply", "late-reply", "wrong-type", "orphan-reply", "double-reply",
+        "crlf", "unknown-field", "missing-field", "bad-value", "unknown-message", "not-json", "multi-line-json",
+        "no-reply", "late-reply", "wrong-type", "orphan-reply", "double-reply", "shadowed-name", "ignored-value",
     },
-    "zotrpc-realzot-session": {"not-json"},
+    "zotrpc-realzot-session": {"crlf", "not-json", "refused-frame", "unknown-message", "wrong-type"},
     "claude-streamjson-session": {"not-json"},
     "mcp-modern-own-server": {"not-json"},
-    "mcp-sqlite-crash-at-start": {"unanswered"},
-    "mcp-everything-inspector-tools-list": {"unanswered"},
-    "lsp-pylsp-session": {"content-length-framing", "reply-after-cancel"},
-    "lsp-pylsp-headerorder-desync": {"content-length-framing", "unanswered"},
-    "dap-debugpy-session": {"content-length-framing"},
+    "mcp-sqlite-crash-at-start": {"traceback", "unanswered"},
+    "mcp-everything-inspector-tools-list": {"falsy-id", "unanswered"},
+    "mcp-everything-auto-probe": {"falsy-id", "line-separator"},
+    "mcp-filesystem-large": {"line-separator", "long-line"},
+    "opal-realrpcserver-tssdk": {"line-separator", "unknown-field"},
+    "acp-piacp-realagent": {"falsy-id"},
+    "acp-pysdk-id-collision": {"falsy-id"},
+    "acp-pysdk-own-agent": {"falsy-id", "traceback"},
+    "codex-appserver-approval": {"falsy-id"},
+    "lsp-pylsp-session": {"content-length-framing", "falsy-id", "reply-after-cancel", "traceback"},
+    "lsp-pylsp-headerorder-desync": {"content-length-framing", "falsy-id", "traceback", "unanswered"},
+    "dap-debugpy-session": {"content-length-framing", "traceback"},
 }  # fmt: skip
 """What is really wrong in a capture; in the others nothing is."""
 
@@ -432,28 +459,6 @@ def test_a_capture_has_the_findings_it_deserves_and_no_other(name):
     _, _, found = run(capture(name))
     assert set(codes(found)) <= FOUND.get(name, set())
     assert set(codes(found)) >= FOUND.get(name, set()) - {"line-too-long"}
-
-
-@pytest.mark.parametrize("name", CAPTURE_NAMES)
-def test_no_pair_of_a_capture_is_wrong(name):
-    _, entries, _ = run(capture(name))
-    by_n = {m.n: m for entry in entries for m in entry.messages}
-    for message in by_n.values():
-        if message.reply_to is not None:
-            request = by_n[message.reply_to]
-            assert request.kind == "request"
-            assert request.side is message.side.other
-            assert request.n < message.n
-            assert json.dumps(request.id) == json.dumps(message.id)
-
-
-def test_the_tricky_capture_pairs_its_late_answer():
-    _, entries, found = run(capture("zot-tricky-realhost-intercept"))
-    [late] = [f for f in found if f.code == "late-reply"]
-    [message] = entries[late.n - 1].messages
-    assert message.latency is not None
-    assert message.latency > 5 * SECOND
-    assert [f.n for f in found if f.code == "no-reply"] == [message.reply_to]
 
 
 # ---- whatever comes over the wire
@@ -473,7 +478,7 @@ FRAMES = st.builds(
 )
 
 
-@given(st.lists(FRAMES, max_size=12), st.sampled_from([None, "zot-ext", "jsonrpc", "ndjson"]))
+@given(st.lists(FRAMES, max_size=12), st.sampled_from([None, *built_in().names]))
 def test_no_bytes_make_the_session_raise(frames, protocol):
     session, entries, found = run(frames, protocol)
     for entry in entries:
@@ -491,5 +496,5 @@ def test_no_bytes_make_the_session_raise(frames, protocol):
                     lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(["type", "id", "method", "error",
                     "result", "params", "content", "event", "x"]) | st.text(), inner)))  # fmt: skip
 def test_no_json_makes_the_session_raise(value):
-    for name in ("zot-ext", "jsonrpc", "ndjson"):
+    for name in built_in().names:
         run([host(value), child(value)], name)

@@ -6,7 +6,7 @@ import pytest
 from wires import child, codes, run
 
 from extproxy.events import Frame, Side
-from extproxy.streams import PIECE, SPREAD
+from extproxy.lines.streams import PIECE, SPREAD, what_is_pending
 
 PRETTY = [b"{", b'  "type": "a",', b'  "n": [', b"    1,", b"    2", b"  ]", b"}"]
 
@@ -33,7 +33,7 @@ def test_the_other_side_is_not_taken_for_a_part():
     ("end", "content", "found"),
     [
         (b"\n", b'{"type":"a"}', []),
-        (b"\r\n", b'{"type":"a"}', []),
+        (b"\r\n", b'{"type":"a"}', ["crlf"]),
         (b"", b'{"type":"a"}', ["unterminated-last-line"]),
         (b"", b'{"type":"a', ["not-json", "unterminated-last-line"]),
         (b"", b'{"type":', ["unterminated-last-line"]),
@@ -49,11 +49,11 @@ def test_an_unterminated_frame_is_still_a_message():
     assert [m.name for m in entry.messages] == ["a"]
 
 
-def test_headers_are_told_once_a_side_and_bodies_are_read():
+def test_headers_are_told_once_and_bodies_are_read():
     body = b'{"jsonrpc":"2.0","id":1,"result":{}}'
     lines = [b"Content-Length: 36", b"", body + b"Content-Length: 36", b""]
     _, entries, found = run([child(line) for line in lines] + [child(body, end=b"")])
-    assert codes(found) == ["content-length-framing", "orphan-reply", "orphan-reply"]
+    assert codes(found) == ["content-length-framing", "orphan-reply", "orphan-reply", "framing-mismatch"]
     assert [entry.problem for entry in entries] == ["Content-Length header", "blank line", "", "blank line", ""]
 
 
@@ -63,3 +63,23 @@ def test_pieces_of_a_long_line_are_one_frame_that_is_not_decoded():
     assert [entry.problem for entry in entries] == [PIECE, PIECE, ""]
     assert session.summary().frames[Side.CHILD] == 2
     assert found == []
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b"", None),
+        (b" \r", None),
+        (b"Content-Length: 52", "headers"),
+        (b"content-type: x", "headers"),
+        (b'{"id":1}', "value"),
+        (b'{"id":1}Content-Length: 52', "value"),
+        (b'{"id":', "part"),
+        (b'{"text":"cut off in a str', "part"),
+        (b"[1, 2", "part"),
+        (b"Listening on port 80", "text"),
+        (b"\xff\xfe", "text"),
+    ],
+)
+def test_a_line_that_has_not_ended_is_known_by_how_it_begins(content, what):
+    assert what_is_pending(content) == what

@@ -19,8 +19,8 @@ CAPTURES = Path(__file__).parent / "data" / "captures"
 CAPTURE_NAMES = sorted(path.stem for path in CAPTURES.glob("*.jsonl"))
 
 EXPECTED = {
-    "zot": "zot-ext", "zotrpc": "ndjson", "pi": "ndjson", "claude": "ndjson", "dap": "ndjson",
-    "mcp": "jsonrpc", "acp": "jsonrpc", "opal": "jsonrpc", "codex": "jsonrpc", "lsp": "jsonrpc",
+    "zot": "zot-ext", "zotrpc": "zot-rpc", "opal": "opal", "pi": "ndjson", "claude": "ndjson", "dap": "ndjson",
+    "mcp": "jsonrpc", "acp": "jsonrpc", "codex": "jsonrpc", "lsp": "jsonrpc",
 }  # fmt: skip
 """The protocol of a capture, by how its name begins, as far as the files here go."""
 

@@ -240,9 +240,10 @@ class _Builder:
         basic = {option.name for option in options if isinstance(option, Basic)}
         if "any" in basic or not options:
             return Any
-        objects = [option for option in options if isinstance(option, Object)]
+        # Where any object will do, those with members say no more.
+        objects = [option for option in options if isinstance(option, Object) and "object" not in basic]
         lists = [option for option in options if isinstance(option, List)]
-        if len(lists) > 1 or (objects and "object" in basic):
+        if len(lists) > 1:
             return self.anything()
         literals = [option for option in options if isinstance(option, Literal) and not _covered(option.value, basic)]
         parts = [self.build(Basic(name)) for name in sorted(basic)] + [self.build(made) for made in lists]

@@ -5,6 +5,9 @@ Deciding evidence narrows the candidates; one left is the answer. Families
 something more specific shows. Supporting evidence decides nothing alone: only
 when both sides have shown some, and every frame so far fits one protocol and no
 other, is it that one. Frames that many protocols may have (`ready`) only fit.
+
+Where a file tells several versions, what only some of them have narrows them
+down in the same way. Evidence that contradicts itself leaves all of them open.
 """
 
 from __future__ import annotations
@@ -33,13 +36,19 @@ class Detector:
         self._seen = 0
         self._rank = float("inf")
         self._best: Protocol | None = None
-        self.version: str | None = None
+        self._version: str | None = None
+        self._versions: Versions | None = None
+
+    @property
+    def version(self) -> str | None:
         """The protocol's version, as far as the evidence tells it."""
+        return self._version if self._versions is None else self._versions.only
 
     @property
     def settled(self) -> bool:
         """Whether later frames can no longer change the answer."""
-        return self._rank == 0 or self._seen >= LOOKS
+        certain = self._rank == 0 and (self._versions is None or self._versions.settled)
+        return certain or self._seen >= LOOKS
 
     @property
     def answer(self) -> Protocol | None:
@@ -54,8 +63,10 @@ class Detector:
         if value.__class__ is list:  # a batch: its first object speaks for it
             value = next((each for each in value if each.__class__ is dict), value)
         for level, protocols in self._levels:
-            if level <= self._rank:
+            if level <= self._rank and self._rank > 0:
                 self._look(level, protocols, side, value)
+        if self._versions is not None:
+            self._versions.feed(side, value)
         return self._best
 
     def _look(self, level: int, protocols: list[Protocol], side: Side, value: Any) -> None:
@@ -79,26 +90,67 @@ class Detector:
             [(name, sides)] = self._fitting.items()
             if len(sides) == 2:
                 fitting = next(protocol for protocol in protocols if protocol.name == name)
-                self._rank, self._best, self.version = 0.5, fitting, fitting.version
+                self._rank = 0.5
+                self._take(fitting, fitting.version)
 
     def _decide(self, level: int, protocol: Protocol, evidence: Evidence, value: Any) -> None:
         if protocol is self._best and self._rank == level:
             return
         said = get(value, evidence.version_at) if evidence.version_at is not None else MISSING
         fixed = evidence.version or protocol.version
-        self._rank, self._best = level, protocol
-        self.version = str(said) if isinstance(said, str | int) else fixed
+        self._rank = level
+        self._take(protocol, str(said) if isinstance(said, str | int) else fixed)
+
+    def _take(self, protocol: Protocol, version: str | None) -> None:
+        self._best, self._version = protocol, version
+        self._versions = Versions(protocol) if protocol.versions else None
+
+
+class Versions:
+    """Which versions of a known protocol a session may be of."""
+
+    def __init__(self, protocol: Protocol) -> None:
+        self._evidence = [each for each in protocol.evidence if each.weight == "versions"]
+        self._all = tuple(version.name for version in protocol.versions)
+        self.among = self._all
+        """Those that nothing speaks against."""
+        self._seen = 0
+        self._contradicted = False
+
+    @property
+    def only(self) -> str | None:
+        """The version, when only one is left."""
+        return self.among[0] if len(self.among) == 1 else None
+
+    @property
+    def settled(self) -> bool:
+        """Whether later frames are no longer looked at."""
+        return self._contradicted or len(self.among) == 1 or self._seen >= LOOKS
+
+    def feed(self, side: Side, value: Any) -> None:
+        """Look at one decoded frame."""
+        if self.settled:
+            return
+        self._seen += 1
+        for evidence in self._evidence:
+            if _holds(evidence, side, value):
+                self.among = tuple(name for name in self.among if name in evidence.versions)
+        if not self.among:
+            self._contradicted = True
+            self.among = self._all
+
+
+def _holds(evidence: Evidence, side: Side, value: Any) -> bool:
+    return (evidence.side is None or evidence.side is side) and evidence.when.holds(value)
 
 
 def _evidence(protocol: Protocol, side: Side, value: Any) -> Evidence | None:
     """The first deciding evidence that holds, else the first of less weight, else None."""
     lesser = None
     for evidence in protocol.evidence:
-        if (
-            (evidence.side is None or evidence.side is side)
-            and (lesser is None or evidence.weight == "decides")
-            and evidence.when.holds(value)
-        ):
+        if evidence.weight == "versions":
+            continue
+        if (lesser is None or evidence.weight == "decides") and _holds(evidence, side, value):
             if evidence.weight == "decides":
                 return evidence
             lesser = evidence

@@ -1,155 +1,30 @@
 """From the text of a protocol file to a `Protocol`.
 
-Whatever is wrong in a file is a `ProtocolError` that names the file, the key
-and what is allowed there. No file is opened here.
+Whatever is wrong in a file is a `ProtocolError` that names the file, the line,
+the key and what is allowed there. No file is opened here.
 """
 
 from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final
+
+from msgspec.structs import replace
 
 from extproxy.errors import ProtocolError
 from extproxy.events import Side
 from extproxy.findings import CATALOGUE
 from extproxy.protocols import types
-from extproxy.protocols.model import Condition, Definition, Evidence, Protocol, Reader, Shape, Test, make_test
-from extproxy.protocols.paths import Path, parse_path, pointer
-from extproxy.protocols.template import Template, parse_template
+from extproxy.protocols.conditions import Condition, Test, make_test
+from extproxy.protocols.model import Definition, Deltas, Evidence, Greeting, Protocol, Reader, Shape, Version
+from extproxy.protocols.paths import Path, pointer
+from extproxy.protocols.rule_words import read_rule, read_stream
+from extproxy.protocols.table import Source, Table
 
 KINDS: Final = ("request", "reply", "event")
-
-
-class Table:
-    """A table of the file: each word is asked for by name, then `done` complains about the rest."""
-
-    def __init__(self, data: Mapping[str, Any], file: str, key: str = "") -> None:
-        self._data = data
-        self._file = file
-        self._key = key
-        self._asked: list[str] = []
-
-    def error(self, word: str, reason: str) -> ProtocolError:
-        return ProtocolError(reason, self._file, f"{self._key}.{word}".lstrip(".") if word else self._key)
-
-    def _get(self, word: str, kind: type | tuple[type, ...], what: str) -> Any:
-        self._asked.append(word)
-        value = self._data.get(word)
-        if value is not None and (not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool)):
-            raise self.error(word, f"expected {what}, got {value!r}")
-        return value
-
-    def text(self, word: str) -> str:
-        """A text without the white space around it; empty when the file says nothing."""
-        return (self._get(word, str, "a text") or "").strip()
-
-    def flag(self, word: str, default: bool = False) -> bool:
-        value = self._get(word, bool, "true or false")
-        return default if value is None else value
-
-    def number(self, word: str) -> float | None:
-        value = self._get(word, (int, float), "a number of seconds")
-        if value is not None and not 0 < value < float("inf"):
-            raise self.error(word, f"expected a number above 0, got {value!r}")
-        return value  # type: ignore[no-any-return]
-
-    def whole(self, word: str) -> int | None:
-        value = self._get(word, int, "a whole number")
-        if value is not None and value < 0:
-            raise self.error(word, f"expected a whole number, 0 or more, got {value!r}")
-        return value  # type: ignore[no-any-return]
-
-    def choice(self, word: str, allowed: tuple[str, ...]) -> str | None:
-        value = self._get(word, str, "a text")
-        if value is not None and value not in allowed:
-            raise self.error(word, f"expected {_either(allowed)}, got {value!r}")
-        return value  # type: ignore[no-any-return]
-
-    def texts(self, word: str) -> tuple[str, ...]:
-        """One text, or an array of texts."""
-        value = self._get(word, (str, list), "a text or an array of texts")
-        if isinstance(value, str):
-            return (value,)
-        for element in value or ():
-            if not isinstance(element, str):
-                raise self.error(word, f"expected texts only, got {element!r}")
-        return tuple(value or ())
-
-    def paths(self, word: str) -> tuple[Path, ...]:
-        return tuple(self._path(word, text) for text in self.texts(word))
-
-    def path(self, word: str) -> Path | None:
-        text = self.text(word)
-        return self._path(word, text) if text else None
-
-    def _path(self, word: str, text: str) -> Path:
-        try:
-            return parse_path(text)
-        except ValueError as e:
-            raise self.error(word, str(e)) from None
-
-    def template(self, word: str) -> Template | None:
-        text = self.text(word)
-        try:
-            return parse_template(text) if text else None
-        except ValueError as e:
-            raise self.error(word, str(e)) from None
-
-    def members(self, word: str) -> types.Object | None:
-        """Fields: members of an object, written without its braces."""
-        text = self._get(word, str, "members as in TypeScript: 'name: string, size?: integer'")
-        try:
-            return None if text is None else types.parse_members(text)
-        except types.NotationError as e:
-            raise self.error(word, str(e)) from None
-
-    def type(self, word: str) -> types.Type:
-        text = self._get(word, str, "a type as in TypeScript: 'string' | {a: integer}") or ""
-        try:
-            return types.parse_type(text)
-        except types.NotationError as e:
-            raise self.error(word, str(e)) from None
-
-    def table(self, word: str) -> Table:
-        data = self._get(word, dict, "a table") or {}
-        return Table(data, self._file, f"{self._key}.{word}".lstrip("."))
-
-    def frame(self, word: str) -> dict[str, Any] | None:
-        """A table whose members are the members of a frame."""
-        frame: dict[str, Any] | None = self._get(word, dict, "the members of a frame")
-        return frame
-
-    def tables(self, word: str) -> list[Table]:
-        """An array of tables: `[[word]]`, each one."""
-        data = self._get(word, list, f"tables, each headed [[{word}]]") or ()
-        made = []
-        for i, each in enumerate(data, 1):
-            if not isinstance(each, dict):
-                raise self.error(word, f"expected tables, each headed [[{word}]], got {each!r}")
-            made.append(Table(each, self._file, f"{self._key}.{word} {i}".lstrip(".")))
-        return made
-
-    def names(self) -> Iterator[str]:
-        """All keys, for tables whose keys are the file's own names."""
-        return iter(self._data)
-
-    def says(self, word: str) -> bool:
-        return word in self._data
-
-    def done(self) -> None:
-        """Complain about the first key that nobody asked for."""
-        for word in self._data:
-            if word not in self._asked:
-                close = difflib.get_close_matches(word, self._asked, 1)
-                hint = f" Did you mean {close[0]!r}?" if close else ""
-                allowed = ", ".join(sorted(set(self._asked)))
-                raise self.error(word, f"there is no such word.{hint} Allowed here: {allowed}")
-
-
-def _either(allowed: tuple[str, ...]) -> str:
-    return " or ".join(repr(word) for word in allowed)
+WEIGHTS: Final = ("decides", "supports", "fits", "versions")
 
 
 def load_protocol(text: str, file: str, known: Mapping[str, Protocol]) -> Protocol:
@@ -163,7 +38,7 @@ def load_protocol(text: str, file: str, known: Mapping[str, Protocol]) -> Protoc
         raise ProtocolError(f"this is not TOML: {e}", file) from None
     except RecursionError:
         raise ProtocolError("this is nested too deep to be read", file) from None
-    return _protocol(Table(data, file), known)
+    return _protocol(Table(data, Source(text, file)), known)
 
 
 def _protocol(top: Table, known: Mapping[str, Protocol]) -> Protocol:
@@ -174,6 +49,7 @@ def _protocol(top: Table, known: Mapping[str, Protocol]) -> Protocol:
     if extends is not None and extends not in known:
         raise top.error("extends", f"there is no protocol {extends!r}; known are {', '.join(sorted(known))}")
     parent = known[extends] if extends is not None else Protocol("")
+    parent = parent.whole or parent
     defined = top.table("types")
     own_types = {each: defined.type(each) for each in defined.names()}
     all_types = {**parent.types, **own_types}
@@ -182,29 +58,75 @@ def _protocol(top: Table, known: Mapping[str, Protocol]) -> Protocol:
     sides = top.table("sides")
     side_names = {side: sides.text(side.value) or parent.sides[side] for side in Side}
     sides.done()
+    messages = _messages(top, parent, all_types)
+    is_open = top.flag("open", parent.open)
+    # Where any name is normal, none can be called wrong.
+    names = frozenset[str]() if is_open else frozenset[str]().union(*messages.values())
+    streams = (*(read_stream(each, names) for each in top.tables("stream")), *parent.streams)
+    rules = [read_rule(each, _condition, names, bool(streams)) for each in top.tables("rule")]
     made = Protocol(
         name=name,
         title=top.text("title") or name,
         about=top.text("about"),
         source=top.text("source"),
         version=top.text("version") or None,
+        versions=tuple(map(_version, top.tables("versions"))) or parent.versions,
         framing=top.choice("framing", ("ndjson", "content-length")) or parent.framing,  # type: ignore[arg-type]
         sides=side_names,
         extends=extends,
         batch=top.flag("batch", parent.batch),
-        open=top.flag("open", parent.open),
+        open=is_open,
         ids=top.choice("ids", ("shared", "by name")) or parent.ids,  # type: ignore[arg-type]
         general=top.whole("general") or 0,
         shapes=(*(_shape(each, all_types) for each in top.tables("shape")), *parent.shapes),
         types=all_types,
-        messages=_messages(top, parent, all_types),
+        messages=messages,
         evidence=tuple(map(_evidence, top.tables("evidence"))),
         readers=(*map(_reader, top.tables("reader")), *parent.readers),
         volatile=(*parent.volatile, *top.paths("volatile")),
+        tokens=(*parent.tokens, *top.paths("tokens")),
         secret=(*parent.secret, *top.paths("secret")),
+        secret_urls=(*parent.secret_urls, *top.paths("secret_urls")),
+        handshake=tuple(_greeting(each, names) for each in top.tables("handshake")) or parent.handshake,
+        rules=(*rules, *parent.rules),
+        streams=streams,
+        ended=frozenset(
+            name for sent in messages.values() for each in sent.values() for name in (*each.ends, *each.closes)
+        ),
     )
     top.done()
-    return made
+    _check_versions(top, made)
+    return made.at()
+
+
+def _check_versions(top: Table, made: Protocol) -> None:
+    """Where versions are listed, messages and members may name no others."""
+    order = [version.name for version in made.versions]
+    for table, evidence in zip(top.tables("evidence"), made.evidence, strict=True):
+        if (evidence.weight == "versions") != bool(evidence.versions):
+            raise table.error("versions", "evidence of the weight 'versions' names its versions, and no other does")
+        for name in evidence.versions:
+            if name not in order:
+                raise table.error("versions", f"there is no version {name!r}; known are {', '.join(order) or 'none'}")
+    if not order:
+        return
+    for word in ("both", "host", "child"):
+        messages = top.table(word)
+        for name in messages.names():
+            table = messages.table(name)
+            for key in ("since", "until"):
+                table.choice(key, tuple(order))
+            for key in ("fields", "result"):
+                _check_tags(table, key, table.members(key), order)
+    defined = top.table("types")
+    for name in defined.names():
+        _check_tags(defined, name, defined.type(name), order)
+
+
+def _check_tags(table: Table, word: str, made: types.Type | None, order: list[str]) -> None:
+    for name in sorted(types.versions_in(made) if made is not None else ()):
+        if name not in order:
+            raise table.error(word, f"there is no version {name!r}; known are {', '.join(order)}")
 
 
 def _check_names(table: Table, word: str, made: types.Type | None, known: Mapping[str, types.Type]) -> None:
@@ -221,6 +143,7 @@ def _condition(table: Table) -> Condition:
         lacks=table.paths("lacks"),
         tests=_tests(table.table("is")),
         refutes=_tests(table.table("not")),
+        sorted=table.choice("keys", ("sorted",)) is not None,
     )
 
 
@@ -229,36 +152,42 @@ def _tests(table: Table) -> tuple[Test, ...]:
     for text in table.names():
         kind = table.type(text)
         _check_names(table, text, kind, {})
-        made.append(make_test(table._path(text, text), kind))
+        made.append(make_test(table.as_path(text, text), kind))
     return tuple(made)
 
 
-def _failed(table: Table) -> Condition | None:
-    if not table.says("failed"):
-        table.table("failed")  # so that it counts as an allowed word
+def _inner(table: Table, word: str) -> Condition | None:
+    """The condition in a table of this name, which may be empty: it always holds then."""
+    inner = table.table(word)  # asked for in any case, so that it counts as an allowed word
+    if not table.says(word):
         return None
-    inner = table.table("failed")
     made = _condition(inner)
     inner.done()
     return made
 
 
 def _shape(table: Table, known: Mapping[str, types.Type]) -> Shape:
-    fields = table.members("fields")
+    fields, frame = table.members("fields"), table.members("frame")
     _check_names(table, "fields", fields, known)
+    _check_names(table, "frame", frame, known)
     finding = table.text("finding") or None
     if finding is not None and finding not in CATALOGUE:
         raise table.error("finding", f"there is no finding {finding!r}; known are {', '.join(CATALOGUE)}")
     made = Shape(
         when=_condition(table),
+        side=_side(table),
         name=table.paths("name"),
+        named=table.text("named"),
         variant=table.path("variant"),
         kind=table.choice("kind", KINDS),  # type: ignore[arg-type]
         id=table.paths("id"),
         answers=table.path("answers"),
-        failed=_failed(table),
+        failed=_inner(table, "failed"),
+        refuses=_inner(table, "refuses"),
         body=table.path("body") or (),
         fields=fields or types.Object(),
+        frame=frame,
+        result=table.path("result"),
         summary=table.template("summary"),
         finding=finding,
         refusal=table.frame("refusal"),
@@ -280,15 +209,35 @@ def _messages(top: Table, parent: Protocol, known: Mapping[str, types.Type]) -> 
                 made[side][name] = definition
     names = {name for messages_of in made.values() for name in messages_of}
     for table, definition in answering:
-        for answered in definition.answers:
-            if answered not in names:
-                raise table.error("answers", f"there is no message {answered!r} to answer")
-    return made
+        named = {"answers": definition.answers, "ends": definition.ends, "within": definition.within}
+        named["deltas"] = definition.deltas.ends if definition.deltas is not None else ()
+        for word, others in named.items():
+            for other in others:
+                if other not in names:
+                    raise table.error(word, _unknown_message(other, word, names))
+    return {side: {name: _directed(each, side, made) for name, each in sent.items()} for side, sent in made.items()}
+
+
+def _unknown_message(name: str, word: str, names: set[str]) -> str:
+    close = difflib.get_close_matches(name, sorted(names), 1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    return f"there is no message {name!r}{' to answer' if word == 'answers' else ''}{hint}"
+
+
+def _directed(definition: Definition, side: Side, messages: Mapping[Side, Mapping[str, Definition]]) -> Definition:
+    """What a message ends is a request of the other side, or something that its own side began."""
+    asked = {name for name, each in messages[side.other].items() if each.kind == "request"}
+    ends = tuple(name for name in definition.ends if name in asked)
+    closes = tuple(name for name in definition.ends if name not in asked and name in messages[side])
+    if not definition.ends or (definition.ends == ends and not closes):
+        return definition
+    return replace(definition, ends=ends, closes=closes)
 
 
 def _definition(name: str, table: Table, known: Mapping[str, types.Type]) -> Definition:
-    fields = table.members("fields")
+    fields, result = table.members("fields"), table.members("result")
     _check_names(table, "fields", fields, known)
+    _check_names(table, "result", result, known)
     made = Definition(
         name=name,
         kind=table.choice("kind", KINDS) or "event",  # type: ignore[arg-type]
@@ -296,13 +245,18 @@ def _definition(name: str, table: Table, known: Mapping[str, types.Type]) -> Def
         fields=fields,
         omitted=frozenset(_pointer(table, "omitted", path) for path in table.paths("omitted")),
         summary=table.template("summary"),
+        result=result,
         answers=table.texts("answers"),
+        ends=table.texts("ends"),
+        within=table.texts("within"),
+        key=table.path("key"),
+        deltas=_deltas(table),
         pairs=table.choice("pairs", ("id", "order")) or "id",  # type: ignore[arg-type]
         answer=table.choice("answer", ("expected", "optional", "none")) or "expected",  # type: ignore[arg-type]
         timeout=table.number("timeout"),
         then=table.text("then"),
         cancels=table.paths("cancels"),
-        failed=_failed(table),
+        failed=_inner(table, "failed"),
         refusal=table.frame("refusal"),
         volatile=table.paths("volatile"),
         secret=table.paths("secret"),
@@ -311,7 +265,10 @@ def _definition(name: str, table: Table, known: Mapping[str, types.Type]) -> Def
         until=table.text("until"),
     )
     table.done()
-    needs = (("answers", "reply"), ("timeout", "request"), ("answer", "request"), ("refusal", "request"))
+    needs = (
+        ("answers", "reply"), ("timeout", "request"), ("answer", "request"), ("refusal", "request"),
+        ("result", "request"),
+    )  # fmt: skip
     for word, kind in needs:
         if table.says(word) and made.kind != kind:
             raise table.error(word, f"only a {kind} can have this; write kind = {kind!r} beside it")
@@ -325,15 +282,51 @@ def _pointer(table: Table, word: str, path: Path) -> str:
     return pointer(*steps)
 
 
-def _evidence(table: Table) -> Evidence:
+def _side(table: Table) -> Side | None:
     side = table.choice("from", ("host", "child"))
+    return Side(side) if side else None
+
+
+def _version(table: Table) -> Version:
+    name = table.text("name")
+    if not name or name.split() != [name]:
+        raise table.error("name", "a version needs a name without white space")
+    made = Version(name, table.text("about"))
+    table.done()
+    return made
+
+
+def _deltas(table: Table) -> Deltas | None:
+    inner = table.table("deltas")
+    if not table.says("deltas"):
+        return None
+    text = inner.path("text")
+    if text is None:
+        raise inner.error("text", 'the path of the piece of text is missing: deltas = { text = "delta" }')
+    made = Deltas(text, inner.paths("by"), inner.texts("ends"))
+    inner.done()
+    return made
+
+
+def _evidence(table: Table) -> Evidence:
     made = Evidence(
         when=_condition(table),
-        side=Side(side) if side else None,
-        weight=table.choice("weight", ("decides", "supports", "fits")) or "decides",  # type: ignore[arg-type]
+        side=_side(table),
+        weight=table.choice("weight", WEIGHTS) or "decides",  # type: ignore[arg-type]
         version=table.text("version") or None,
+        versions=table.texts("versions"),
         version_at=table.path("version_at"),
     )
+    table.done()
+    return made
+
+
+def _greeting(table: Table, names: frozenset[str]) -> Greeting:
+    made = Greeting(table.text("after"), table.frame("say"))
+    if not made.after and made.say is None:
+        raise table.error("", "a step of the handshake says a frame, or waits for a message: write say, after or both")
+    if made.after and names and made.after not in names:
+        raise table.error("after", _unknown_message(made.after, "after", set(names)))
     table.done()
     return made
 

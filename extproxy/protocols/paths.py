@@ -42,6 +42,21 @@ def parse_path(text: str) -> Path:
     return tuple(steps)
 
 
+def print_path(path: Path) -> str:
+    """A path as it is written."""
+    made = ""
+    for step in path:
+        if step is None:
+            made += "[]"
+        elif isinstance(step, int):
+            made += f"[{step}]"
+        elif re.fullmatch(r"""[^\s.\[\]"']+""", step):
+            made += f".{step}" if made else step
+        else:
+            made += '["' + re.sub(r'(["\\])', r"\\\1", step) + '"]'
+    return made
+
+
 def get(value: Any, path: Path) -> Any:
     """The value at `path`, or MISSING. Where the path says every element, the first one."""
     for step in path:

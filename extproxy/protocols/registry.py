@@ -1,17 +1,15 @@
-"""The protocol files: those that come with extproxy, read once."""
+"""The protocols there are, and the files that come with extproxy, read once. For a user's own see `extproxy.known`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import resources
 
 from extproxy.errors import ProtocolError
 from extproxy.protocols.loading import load_protocol
 from extproxy.protocols.model import Protocol
-
-# A protocol stands behind the one that it extends.
-BUILT_IN = ("ndjson", "jsonrpc", "zot-ext")
 
 
 class Registry:
@@ -45,13 +43,28 @@ class Registry:
         added = load_protocol(text, file, self._protocols)
         return Registry([*self, added])
 
+    def extended_by(self, texts: Mapping[str, str]) -> Registry:
+        """This registry and the protocols of several files, by file. Each may extend those here and each other."""
+        waiting = {file: (text, _extends(text)) for file, text in texts.items()}
+        registry = self
+        while waiting:
+            # Without one that can go first they go in their order: loading then says what is wrong.
+            ready = [file for file, (_, needed) in waiting.items() if needed is None or needed in registry.names]
+            for file in ready or [next(iter(waiting))]:
+                text, _ = waiting.pop(file)
+                registry = registry.extended(text, file)
+        return registry
+
+
+def _extends(text: str) -> str | None:
+    """The protocol that a file builds on, as far as that can be seen without reading it all."""
+    found = re.search(r"""^extends[ \t]*=[ \t]*(["'])(.*?)\1""", text, re.MULTILINE)
+    return found[2] if found else None
+
 
 @cache
 def built_in() -> Registry:
     """The protocols that come with extproxy."""
-    registry = Registry(())
     folder = resources.files("extproxy.protocols")
-    for name in BUILT_IN:
-        file = f"{name}.toml"
-        registry = registry.extended((folder / file).read_text(encoding="utf-8"), file)
-    return registry
+    files = sorted(each.name for each in folder.iterdir() if each.name.endswith(".toml"))
+    return Registry(()).extended_by({name: (folder / name).read_text(encoding="utf-8") for name in files})

@@ -8,7 +8,9 @@
     ContentBlock                          a type that the same file defines
 
 Members are separated by commas, semicolons or line ends. A `//` comment behind
-a member (or on the lines before it) is its documentation. `integer` and
+a member (or on the lines before it) is its documentation; `@since V` and
+`@until V` in it name the first and the last version of the protocol that has
+the member, which may stand there again for other versions. `integer` and
 `object` are ours: JSON has both, TypeScript does not tell them apart.
 
 This module parses the notation into a small tree, and prints the tree.
@@ -52,12 +54,14 @@ class Union(Struct, frozen=True):
 
 
 class Member(Struct, frozen=True):
-    """A named member of an object."""
+    """A named member of an object; `since` and `until` are the first and the last version that has it."""
 
     name: str
     type: Type
     required: bool = True
     doc: str = ""
+    since: str = ""
+    until: str = ""
 
 
 class Object(Struct, frozen=True):
@@ -79,13 +83,13 @@ ANY: Final = Basic("any")
 
 
 class NotationError(ValueError):
-    """A type that cannot be read; `at` is the offset in the text, and the sentence says what stands there."""
+    """A type that cannot be read: `reason` says what stands there, `at` is the offset in the text."""
 
     def __init__(self, reason: str, text: str, at: int) -> None:
         line = text.count("\n", 0, at) + 1
         near = text[at:].split("\n", 1)[0].strip()[:30]
-        where = f"at {near!r}" if near else "at the end"
-        super().__init__(f"{reason} {where}" + (f" (line {line} of the type)" if line > 1 else ""))
+        self.reason = f"{reason} at {near!r}" if near else f"{reason} at the end"
+        super().__init__(self.reason + (f" (line {line} of the type)" if line > 1 else ""))
         self.at = at
 
 
@@ -198,7 +202,8 @@ class _Parser:
         """Members up to `closing` (not taken), or to the end of the text when it is empty."""
         members: list[Member] = []
         rest: Type | None = None
-        seen: set[str] = set()
+        # Of a name that stands here twice, each must say in which versions.
+        seen: dict[str, bool] = {}
         doc = self.docs()
         while (word := self.peek())[1] != closing:
             if word is _END:
@@ -207,22 +212,24 @@ class _Parser:
                 rest = self.index_signature()
                 name = ""
             else:
-                name, required = self.member_name(seen)
+                name, required = self.member_name()
                 made = self.union()
             doc = "\n".join(filter(None, (doc, self.separator(closing))))
             if name:
-                members.append(Member(name, made, required, doc))
+                member = _documented(Member(name, made, required), doc)
+                versioned = bool(member.since or member.until)
+                if not seen.get(name, True) or (name in seen and not versioned):
+                    raise self.error(f"the member {name!r} stands here twice", word)
+                seen[name] = versioned
+                members.append(member)
             doc = self.docs()
         return Object(tuple(members), rest)
 
-    def member_name(self, seen: set[str]) -> tuple[str, bool]:
+    def member_name(self) -> tuple[str, bool]:
         word = self.take()
         if word[0] not in ("name", "text", "number"):
             raise self.error("expected the name of a member", word)
         name = word[1] if word[0] != "text" else re.sub(r"\\(.)", r"\1", word[1][1:-1])
-        if name in seen:
-            raise self.error(f"the member {name!r} stands here twice", word)
-        seen.add(name)
         required = self.peek()[1] != "?"
         if not required:
             self.take()
@@ -265,6 +272,18 @@ class _Parser:
                 lines.append(word[1].strip())
             self.next += 1
         return "\n".join(lines)
+
+
+_TAG: Final = re.compile(r"@(since|until)\s+(\S+)\s*")
+
+
+def _documented(member: Member, doc: str) -> Member:
+    """The member with its comment, from which the versions are taken."""
+    if not doc:
+        return member
+    said = {found[1]: found[2] for found in _TAG.finditer(doc)}
+    text = _TAG.sub("", doc).strip()
+    return Member(member.name, member.type, member.required, text, said.get("since", ""), said.get("until", ""))
 
 
 def parse_type(text: str) -> Type:
@@ -329,6 +348,18 @@ def names_in(made: Type) -> frozenset[str]:
     if isinstance(made, Object):
         inner = [member.type for member in made.members] + ([made.rest] if made.rest is not None else [])
         return frozenset().union(*map(names_in, inner))
+    return frozenset()
+
+
+def versions_in(made: Type) -> frozenset[str]:
+    """The versions that members of a type name."""
+    if isinstance(made, List):
+        return versions_in(made.element)
+    if isinstance(made, Union):
+        return frozenset().union(*map(versions_in, made.options))
+    if isinstance(made, Object):
+        own = frozenset(tag for member in made.members for tag in (member.since, member.until) if tag)
+        return own.union(*(versions_in(member.type) for member in made.members))
     return frozenset()
 
 

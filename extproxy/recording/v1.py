@@ -14,7 +14,7 @@ import base64
 import binascii
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -32,6 +32,7 @@ from extproxy.events import (
     Note,
     Side,
     Signal,
+    Stall,
     Unread,
 )
 from extproxy.framing import Lines
@@ -163,6 +164,14 @@ class Encoder:
                 if event.stderr:
                     lost["stderr"] = event.stderr
                 return _line(event.at, lost=lost, **({"reason": event.reason} if event.reason else {}))
+            case Stall(side, at, what, size, since):
+                return b'{"t":%s,"from":"%s","stalled":"%s","size":%d,"since":%s}\n' % (
+                    seconds(at),
+                    side.encode(),
+                    what.encode(),
+                    size,
+                    seconds(since),
+                )
             case Closed():
                 undelivered = {"host": event.host_undelivered, "child": event.child_undelivered}
                 return _line(
@@ -194,6 +203,8 @@ class Encoder:
             tail = b',"more":true'
         elif frame.end != b"\n":
             tail = b',"end":' + _encode(frame.end.decode("ascii"))
+        if frame.redacted:
+            tail += b',"redacted":' + _encode(frame.redacted)
         return b'{"t":%s,%s"from":"%s"%s,%s%s}\n' % (
             seconds(frame.at),
             began,
@@ -225,10 +236,12 @@ def header_line(header: Header) -> bytes:
     members: dict[str, Any] = {"extproxy": FORMAT, "version": header.version, "started": header.started}
     members["command"] = header.command
     members["cwd"] = header.cwd
-    for name in ("pid", "parent", "os", "transport", "protocol", "protocol_version"):
+    for name in ("pid", "parent", "os", "transport", "protocol", "protocol_version", "redaction"):
         value = getattr(header, name)
         if value not in (None, ""):
             members[name] = value
+    if header.redacted:
+        members["redacted"] = header.redacted
     members.update(header.extra)
     return _encode(members) + b"\n"
 
@@ -248,7 +261,11 @@ class _Line(Struct, kw_only=True):
     base64: str | UnsetType = UNSET
     end: str | UnsetType = UNSET
     more: bool = False
+    redacted: tuple[str, ...] = ()
     eof: bool | UnsetType = UNSET
+    stalled: Literal["pending", "untaken"] | UnsetType = UNSET
+    size: int = 0
+    since: float = 0.0
     signal: str | UnsetType = UNSET
     exit: int | dict[str, Any] | UnsetType | None = UNSET
     protocol: str | UnsetType = UNSET
@@ -355,6 +372,8 @@ def _meaning(line: _Line, at: int) -> Event | None:
         stderr = line.stream == "stderr"
         if line.eof is not UNSET:
             return Eof(side, at, stderr)
+        if line.stalled is not UNSET:
+            return Stall(side, at, line.stalled, line.size, min(round(line.since * 1e6) * 1000, at))
         content = _content(line)
         if content is None:
             return None
@@ -362,7 +381,7 @@ def _meaning(line: _Line, at: int) -> Event | None:
         if end not in (b"", b"\n", b"\r\n"):
             raise ValueError("no such line ending")
         began = None if line.began is UNSET else min(round(line.began * 1e6) * 1000, at)
-        return Frame(side, at, content, end, began, stderr, line.more)
+        return Frame(side, at, content, end, began, stderr, line.more, line.redacted)
     return _plain(line, at)
 
 

@@ -22,8 +22,8 @@ LONGEST_PARTIAL: Final = 1_000_000
 
 BOM: Final = b"\xef\xbb\xbf"
 _decode: Final = msgspec.json.Decoder().decode
-_HEADER: Final = re.compile(rb"\s*Content-(Length|Type)\s*:", re.IGNORECASE)
-_ANSI: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
+HEADER: Final = re.compile(rb"\s*Content-(Length|Type)\s*:", re.IGNORECASE)
+ANSI: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
 _BLANK: Final = " \t\r\n"
 
 
@@ -32,7 +32,7 @@ class Decoded(Struct, frozen=True):
 
     `codes` are findings with their sentences. `partial` says that the line may
     be the beginning of a value that goes on in the next line; `header` that it
-    holds a Content-Length header.
+    holds a Content-Length header; `careful` that the quick decoder refused it.
     """
 
     values: tuple[Any, ...] = ()
@@ -40,6 +40,7 @@ class Decoded(Struct, frozen=True):
     codes: tuple[tuple[str, str], ...] = ()
     partial: bool = False
     header: bool = False
+    careful: bool = False
 
 
 def decode(content: bytes) -> Decoded:
@@ -50,7 +51,9 @@ def decode(content: bytes) -> Decoded:
         return _look_closer(content)
     except RecursionError:
         return _too_deep()
-    if content.count(b"{") + content.count(b"[") > DEEPEST and deeper_than(value, DEEPEST):
+    # Each level takes two bytes at least.
+    deep = len(content) > 2 * DEEPEST and content.count(b"{") + content.count(b"[") > DEEPEST
+    if deep and deeper_than(value, DEEPEST):
         return _too_deep()
     return Decoded((value,))
 
@@ -103,7 +106,7 @@ def _look_closer(content: bytes) -> Decoded:
         return Decoded(problem="invalid UTF-8", codes=(*codes, ("invalid-utf8", sentence)))
     if not text.strip(_BLANK):
         return Decoded(problem="blank line", codes=tuple(codes))
-    if _HEADER.match(content):
+    if HEADER.match(content):
         return Decoded(problem="Content-Length header", codes=tuple(codes), header=True)
     values: list[Any] = []
     at = _next(text, 0)
@@ -130,13 +133,13 @@ def _finish(text: str, values: list[Any], codes: list[tuple[str, str]], header: 
     if "\\u" in text and any(map(_has_lone_surrogate, values)):
         sentence = "A string in the frame holds half of a surrogate pair (\\ud800 to \\udfff alone)."
         codes.append(("lone-surrogate", sentence))
-    return Decoded(tuple(values), codes=tuple(codes), header=header)
+    return Decoded(tuple(values), codes=tuple(codes), header=header, careful=True)
 
 
 def _noise(text: str, at: int, values: list[Any], codes: list[tuple[str, str]], broken: int) -> Decoded:
     """A line that is not JSON from `at` on, after some values perhaps; at `broken` the decoder gave up."""
     objects = bool(values) and all(value.__class__ in (dict, list) for value in values)
-    if objects and _HEADER.match(text[at : at + 80].encode()):
+    if objects and HEADER.match(text[at : at + 80].encode()):
         # The body of a message with a header, and the next header behind it.
         if any(deeper_than(value, DEEPEST) for value in values):
             return _too_deep()
@@ -146,14 +149,14 @@ def _noise(text: str, at: int, values: list[Any], codes: list[tuple[str, str]], 
     # next line. Nobody spreads a value over lines of a megabyte.
     if cut and len(text) < LONGEST_PARTIAL:
         return Decoded(problem="not JSON", codes=tuple(codes), partial=True)
-    words = " ".join(_ANSI.sub("", text[:400]).split())[:60]
-    coloured = _ANSI.match(text)
+    words = " ".join(ANSI.sub("", text[:400]).split())[:60]
+    if ANSI.match(text):
+        sentence = f"The line begins with terminal colour or control codes, not JSON: {words!r}."
+        return Decoded(problem="not JSON", codes=(*codes, ("control-codes", sentence)))
     if cut:
         sentence = f"The JSON on the line is cut off after {len(text):,} characters."
     elif objects:
         sentence = f"Text follows a JSON value on the same line: {' '.join(text[at : at + 80].split())[:60]!r}."
-    elif coloured:
-        sentence = f"The line begins with terminal colour or control codes, not JSON: {words!r}."
     else:
         sentence = f"Text on the line, not JSON: {words!r}."
     return Decoded(problem="not JSON", codes=(*codes, ("not-json", sentence)))

@@ -1,0 +1,70 @@
+"""Words about messages: the summary beside a name, and the pieces that the sentences of findings are made of."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from extproxy.entries import Message
+from extproxy.events import Stall
+from extproxy.findings import Finding, finding
+from extproxy.protocols.model import Protocol, Reader, Reading
+from extproxy.protocols.paths import MISSING, get
+from extproxy.protocols.template import short
+
+SECOND = 1_000_000_000
+
+
+def summary_of(reading: Reading, value: Any) -> str:
+    """The line beside a message's name: what its protocol wants shown, else its body."""
+    shape, definition = reading.shape, reading.definition
+    if definition is not None and definition.summary is not None:
+        return definition.summary.fill(value)
+    if shape is None:
+        return short(value)
+    if shape.summary is not None:
+        return shape.summary.fill(value)
+    if shape.body:
+        body = get(value, shape.body)
+        return "" if body is MISSING else short(body)
+    if value.__class__ is not dict:
+        return short(value)
+    shown = frozenset(path[0] for path in (*shape.name, *shape.id) if len(path) == 1 and isinstance(path[0], str))
+    return short(value, without=shown)
+
+
+def too_long(size: int, reader: Reader, n: int) -> Finding:
+    """The finding that a known reader does not take a line of this size."""
+    text = f"The line has {size:,} bytes; {reader.name} takes {reader.limit:,}"
+    return finding("line-too-long", f"{text}: {reader.then}." if reader.then else f"{text}.", n)
+
+
+def printable(text: str) -> str:
+    """A text that can stand in a sentence, whatever the wire said."""
+    return text if text.isprintable() and len(text) < 100 else repr(text[:100])
+
+
+def id_text(value: Any) -> str:
+    """An id as JSON, bounded."""
+    return json.dumps(value)[:60]
+
+
+def named(message: Message) -> str:
+    """A message in a few words: its name, what is known of it, its id."""
+    name = printable(message.name)
+    return f"{name} with id {id_text(message.id)}" if message.has_id else name
+
+
+def seconds(ns: int) -> str:
+    """A time of nanoseconds in seconds, for a sentence."""
+    return f"{ns / SECOND:.3g} s"
+
+
+def stalled(stall: Stall, protocol: Protocol, n: int) -> Finding:
+    """The finding that a line does not end, or that a side does not read."""
+    names, lasts = protocol.sides, seconds(stall.at - stall.since)
+    if stall.what == "pending":
+        text = f"A line of the {names[stall.side]}, {stall.size:,} bytes so far, has not ended for {lasts}."
+        return finding("pending-line", text, n)
+    text = f"The {names[stall.side.other]} has not read for {lasts}: {stall.size:,} bytes wait."
+    return finding("not-reading", text, n)
