@@ -5,13 +5,14 @@
 
 All terms must hold; a leading `-` turns one round; a comma is "either". A term
 is asked of one message; an entry with several messages (a batch) is wanted when
-one of them is. The same language serves showing and following, and later rules.
+one of them is. An exchange meets a term when any of its messages does (`marks`,
+`accepts`). The same language serves showing and following, and later rules.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from fnmatch import translate
 from typing import Final, Literal, TypeAlias
@@ -22,6 +23,7 @@ from msgspec.structs import astuple
 
 from extproxy.errors import UsageError
 from extproxy.events import Event, Frame, Header, Side
+from extproxy.lookup import Bodies, parse_sought
 from extproxy.session import Entry, Message
 
 Sides: TypeAlias = Mapping[str, Side]
@@ -52,12 +54,22 @@ Outcomes: TypeAlias = Mapping[tuple[int, int], Outcome]
 """By the number of a request's entry and its place in it."""
 
 
+class Term(Struct, frozen=True):
+    """One term: what it asks, whether it is turned round, and whether it asks the future (see `Filter`)."""
+
+    test: Test
+    negated: bool
+    later: bool
+
+
 class Filter:
     """A predicate over entries."""
 
-    def __init__(self, tests: Sequence[Test], asks_the_future: bool) -> None:
-        self._tests = tests
-        self.asks_the_future = asks_the_future
+    def __init__(self, terms: Sequence[Term]) -> None:
+        self._terms = terms
+        self._tests = [_turned(term.test) if term.negated else term.test for term in terms]
+        self._wanted = sum(1 << place for place, term in enumerate(terms) if not term.negated)
+        self.asks_the_future = any(term.later for term in terms)
         """True when a term asks about a request what only its reply, or the end of the session, can tell."""
 
     def matches(self, entry: Entry, outcomes: Outcomes | None = None) -> bool:
@@ -66,12 +78,30 @@ class Filter:
         `outcomes` is what became of each request when that is known beforehand;
         without it requests are judged by what is known now.
         """
+        for _ in self.hits(entry, outcomes):
+            return True
+        return False
+
+    def hits(self, entry: Entry, outcomes: Outcomes | None = None) -> Iterator[Message | None]:
+        """The messages of the entry that are wanted; one None for a wanted entry that holds no message."""
         tests = self._tests
         for message in entry.messages or (None,):
             subject = Subject(entry, message, _outcome(message, outcomes) if self.asks_the_future else None)
             if all(test(subject) for test in tests):
-                return True
-        return False
+                yield message
+
+    def marks(self, entry: Entry, message: Message, outcome: Outcome | None = None) -> int:
+        """Which terms hold of a message, a bit each, not turned round.
+
+        The marks of the messages of an exchange, joined by `|`, are what
+        `accepts` judges; `outcome` is given with one of them, when it is known.
+        """
+        subject = Subject(entry, message, outcome)
+        return sum(1 << place for place, term in enumerate(self._terms) if term.test(subject))
+
+    def accepts(self, marks: int) -> bool:
+        """Whether an exchange with these marks is wanted: each term held somewhere in it, the negated ones nowhere."""
+        return marks == self._wanted
 
 
 def outcome_of(message: Message) -> Outcome | None:
@@ -95,15 +125,12 @@ def _outcome(message: Message | None, outcomes: Outcomes | None) -> Outcome | No
     return outcome_of(message)
 
 
-def compile_terms(terms: Iterable[str], sides: Sides = PLAIN_SIDES) -> Filter:
-    """The filter of all `terms`. UsageError when one cannot be understood."""
-    tests: list[Test] = []
-    future = False
-    for term in terms:
-        test, later = _term(term, sides)
-        tests.append(test)
-        future = future or later
-    return Filter(tests, future)
+def compile_terms(terms: Iterable[str], sides: Sides = PLAIN_SIDES, bodies: Bodies = ()) -> Filter:
+    """The filter of all `terms`. UsageError when one cannot be understood.
+
+    `bodies` are the places in a frame where paths may begin beside its root.
+    """
+    return Filter([_term(term, sides, bodies) for term in terms])
 
 
 def is_term(word: str) -> bool:
@@ -112,26 +139,25 @@ def is_term(word: str) -> bool:
     return bool(colon) and key in KEYS
 
 
-def _term(term: str, sides: Sides) -> tuple[Test, bool]:
+def _turned(test: Test) -> Test:
+    return lambda subject: not test(subject)
+
+
+def _term(term: str, sides: Sides, bodies: Bodies) -> Term:
     negated = len(term) > 1 and term.startswith("-")
-    body = term[1:] if negated else term
-    test, later = _positive(body, sides)
-    if negated:
-        wanted = test
-        return (lambda subject: not wanted(subject)), later
-    return test, later
+    test, later = _positive(term[1:] if negated else term, sides, bodies)
+    return Term(test, negated, later)
 
 
-def _positive(body: str, sides: Sides) -> tuple[Test, bool]:
+def _positive(body: str, sides: Sides, bodies: Bodies) -> tuple[Test, bool]:
     if len(body) > 1 and body[0] == body[-1] == '"':
         return _text(body[1:-1]), False
     found = re.match(r"([A-Za-z_]+):", body)
     if found is None:
-        # Terms `path=value` belong here; until they come they are refused, so
-        # that they never mean something else.
-        if "=" in body:
-            raise UsageError(f"cannot filter by {body}: put the words you look for in quotes: '\"{body}\"'")
-        return _text(body), False
+        sought = parse_sought(body)
+        if sought is None:
+            return _text(body), False
+        return (lambda subject: subject.message is not None and sought.holds(subject.message.value, bodies)), False
     key, value = found.group(1), body[found.end() :]
     make = KEYS.get(key)
     if make is None:
@@ -215,7 +241,7 @@ def _latency(value: str, _: Sides) -> tuple[Test, bool]:
         message = subject.message
         if message is None:
             return False
-        took = message.latency if message.kind == "reply" else None
+        took = message.latency
         if took is None and subject.outcome is not None:
             took = subject.outcome.latency
         return took is not None and any(low <= took <= high for low, high in ranges)

@@ -37,7 +37,17 @@ class Picker(Generic[T]):
 
     def push(self, item: T) -> list[T | Gap]:
         """What to show, now that `item` came."""
-        found = [*self._picked(item)]
+        return self._given([*self._picked(item)])
+
+    def insert(self, item: T) -> list[T | Gap]:
+        """What to show, now that an item that went by unasked is asked for after all."""
+        self.matched += 1
+        self._before = deque((each for each in self._before if each is not item), self._context)
+        self._passed = len(self._before)
+        self._begun = True
+        return self._given([("wanted", item)])
+
+    def _given(self, found: list[tuple[Role, T | Gap]]) -> list[T | Gap]:
         if self._kept is None:
             return [shown for _, shown in found]
         for role, shown in found:

@@ -100,6 +100,14 @@ def shown(*terms: str) -> list[int]:
         (["look"], [11]),
         (['"is:error"'], []),
         (['"on 8080"'], [8]),
+        (["city=Zürich"], [3]),
+        (["city=zür*"], [3]),
+        (["-city=", "type:tool_call"], [5]),
+        (["id=7"], [3, 4, 5, 6]),
+        (['id="7"'], [3, 4]),
+        (["type=tool_call,tool_result", "is:reply"], [4, 6]),
+        (["name!=weather", "is:request"], []),
+        (['"city=Zürich"'], []),
     ],
 )  # fmt: skip
 def test_terms_choose_entries(terms, numbers):
@@ -149,6 +157,30 @@ def test_what_only_the_end_can_tell_is_taken_from_outcomes():
     assert not compile_terms(["is:error", "weather"]).asks_the_future
 
 
+def test_a_path_may_begin_in_the_body_that_the_protocols_give():
+    entry = request(1, Side.HOST, 0, {"type": "call", "id": 1, "params": {"arguments": {"city": "Berlin"}}})
+    assert compile_terms(["args.city=Berlin"], ZOT, [("params",)]).matches(entry)
+    assert not compile_terms(["args.city=Berlin"]).matches(entry)
+
+
+def test_the_terms_of_an_exchange_may_hold_in_different_messages_of_it():
+    wanted = compile_terms(["type:tool_call", "is:error", "-city="])
+    ask, failure = FAILED_ASK.messages[0], FAILURE.messages[0]
+    assert not wanted.matches(FAILED_ASK)
+    assert wanted.accepts(wanted.marks(FAILED_ASK, ask) | wanted.marks(FAILURE, failure))
+    assert not wanted.accepts(wanted.marks(FAILED_ASK, ask))
+    # A negated term must hold of none: this one has a city.
+    assert not wanted.accepts(wanted.marks(ASK, ASK.messages[0]) | wanted.marks(FAILURE, failure))
+
+
+def test_hits_are_the_messages_that_meet_all_terms():
+    values = [{"type": "a", "id": 1}, {"type": "b", "id": 2}]
+    made = tuple(message(1, Side.HOST, 0, value, "request", index=i) for i, value in enumerate(values))
+    batch = Entry(1, frame(Side.HOST, 0, "[]"), made)
+    assert list(compile_terms(["id:2"]).hits(batch)) == [made[1]]
+    assert list(compile_terms(["is:stderr"]).hits(stderr(1, 0, "x"))) == [None]
+
+
 def test_a_cancelled_request_is_not_open():
     entry = request(3, Side.HOST, 0, {"type": "tool_call", "id": 1})
     exchange = entry.messages[0].exchange
@@ -171,7 +203,9 @@ def test_a_cancelled_request_is_not_open():
         ("t:5parsecs", "cannot read t:5parsecs"),
         ("t:..", "cannot read"),
         ("id:[1]", "a string or a number"),
-        ("args.city=Berlin", "quotes"),
+        ("args.city is=Berlin", "quote it"),
+        ("args..city=Berlin", "cannot read the path"),
+        ("city!=", "-city="),
         ("", "empty word"),
     ],
 )

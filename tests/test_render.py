@@ -17,7 +17,7 @@ from support import RECORDINGS
 from extproxy import store
 from extproxy.events import Closed, Detected, Eof, Exit, Frame, Header, Lost, Note, Side, Signal, Unread
 from extproxy.findings import Severity
-from extproxy.protocols import built_in
+from extproxy.protocols import Protocol, built_in
 from extproxy.render import View
 from extproxy.render.body import body
 from extproxy.render.line import id_text
@@ -45,7 +45,7 @@ def recorded(name: str, width: int, verbosity: int = 0, colour: bool = False, un
         colour=colour,
         unicode=unicode,
         verbosity=verbosity,
-        names=lambda: session.protocol.sides if session.protocol is not None else None,
+        protocol=lambda: session.protocol,
     )
     at = 0
     for what in store.events(str(RECORDINGS / f"{name}.extproxy.ndjson")):
@@ -295,7 +295,8 @@ def test_nothing_odd_reaches_the_screen_whatever_holds_it(verbosity):
 def test_names_of_sides_and_the_recording_are_made_safe_too():
     out: list[str] = []
     sides = {Side.HOST: "\x1b[31m", Side.CHILD: "\u202e"}
-    view = View(out.append, lambda: 0, colour=False, unicode=True, names=lambda: sides)
+    odd = Protocol("odd", sides=sides)
+    view = View(out.append, lambda: 0, colour=False, unicode=True, protocol=lambda: odd)
     view.entry(event(1, Side.CHILD, 0, {"type": "x"}))
     view.close(Summary("\x1b", "\x9b", 0, {}, 0, 0, 0, [], [], {"\x07": 1}), "/tmp/\x1b]0;x\x07")
     assert "".join(out).replace("\n", "").isprintable()
@@ -358,8 +359,10 @@ def test_a_body_keeps_the_spelling_of_the_wire():
     ]
 
 
+# Strings that hold JSON are opened; that is another test.
+PLAIN = st.text(max_size=20).filter(lambda text: text.strip()[:1] not in ("{", "["))
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+    st.none() | st.booleans() | st.integers() | PLAIN,
     lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=8), inner, max_size=5),
     max_leaves=20,
 )
@@ -369,6 +372,50 @@ JSON = st.recursive(
 def test_opening_a_body_only_adds_white_space(value, indent):
     content = json.dumps(value, indent=indent)
     assert json.loads("\n".join(opened(content, 2))) == value
+
+
+def test_json_in_a_string_is_opened_behind_a_mark_also_within_another():
+    deep = json.dumps({"deep": [1, "x" * 80]})
+    shown = opened(json.dumps({"text": json.dumps({"rows": [1.0, 2], "note": deep}, indent=4), "b": 2}))
+    assert shown == [
+        "{",
+        '  "text": JSON in a string: {',
+        '    "rows": [1.0, 2],',
+        '    "note": JSON in a string: {',
+        '      "deep": [',
+        "        1,",
+        f'        "{"x" * 80}"',
+        "      ]",
+        "    }",
+        "  },",
+        '  "b": 2',
+        "}",
+    ]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"a": "{}", "b": "[]"}',
+        '{"a": "{broken}", "b": "[see below]"}',
+        r'{"a": "{\"b\": \ud800}"}',
+        r'{"{\"a\":1}": 2}',
+    ],
+)
+def test_a_string_that_holds_no_json_and_a_key_stay_as_they_are(content):
+    assert opened(content) == [content]
+
+
+def test_json_in_strings_is_opened_only_so_deep_and_so_far():
+    value: object = [1]
+    for _ in range(12):
+        value = [json.dumps(value)]
+    shown = "".join(opened(json.dumps(value), 2))
+    assert shown.count("JSON in a string: ") == 4
+    many = json.dumps({"text": json.dumps([{"number": n, "text": "some text " * 8} for n in range(300)])})
+    assert len(opened(many)) <= 61
+    odd = opened(json.dumps({"text": json.dumps({"a": "\x1b[31m\u202e"}, ensure_ascii=False)}, ensure_ascii=False))
+    assert "".join(odd).isprintable()
 
 
 def test_a_body_is_bounded_and_tells_what_is_missing():

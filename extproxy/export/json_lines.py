@@ -24,11 +24,14 @@ from extproxy.events import (
     Note,
     Side,
     Signal,
+    Stall,
     Unread,
 )
+from extproxy.exchanges import Told
 from extproxy.findings import Finding
 from extproxy.recording.v1 import is_frame, seconds
 from extproxy.session import Entry, Exchange, Message, Summary
+from extproxy.stats import Row
 
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -101,6 +104,8 @@ def _frame(entry: Entry, frame: Frame) -> list[bytes]:
         members.append(b'"more":true')
     elif frame.end != b"\n":
         members.append(b'"end":' + _encode(frame.end.decode("ascii", "replace")))
+    if frame.redacted:
+        members.append(b'"redacted":' + _encode(frame.redacted))
     return members
 
 
@@ -121,11 +126,12 @@ def _message(message: Message) -> list[bytes]:
         members.append(b'"id":' + _json(message.id))
     if message.error:
         members.append(b'"error":true')
-    if message.kind == "reply":
-        if message.reply_to is not None:
-            members.append(b'"reply_to":%d' % message.reply_to)
-        if message.latency is not None:
-            members.append(b'"latency":' + seconds(message.latency))
+    if message.reply_to is not None:
+        members.append(b'"reply_to":%d' % message.reply_to)
+    if message.span is not None and message.span.request.n != message.n:
+        members.append(b'"part_of":%d' % message.span.request.n)
+    if message.latency is not None:
+        members.append(b'"latency":' + seconds(message.latency))
     return members
 
 
@@ -151,6 +157,9 @@ def _other(event: object) -> list[bytes]:
         case Lost():
             lost = {"host": event.host, "child": event.child, "stderr": event.stderr}
             return [b'"event":"lost","lost":' + _json(lost), b'"reason":' + _string(event.reason)]
+        case Stall(side, _, what, count, since):
+            told = b'"event":"stalled","from":"%s","stalled":"%s"' % (side.encode(), what.encode())
+            return [told, b'"size":%d,"since":%s' % (count, seconds(since))]
         case Unread(_, line, reason, kind):
             about = b'"event":"unread","line":%d,"reason":' % line + _string(reason)
             return [about, b'"damage":"%s"' % kind.encode()]
@@ -170,6 +179,41 @@ def _exchange(exchange: Exchange) -> dict[str, object]:
     if reply is not None:
         told |= {"reply": reply.n, "latency": (reply.at - request.at) / 1e9}
     return told
+
+
+def exchange_line(told: Told, recording: str = "") -> bytes:
+    """The line of one exchange: what `show --exchanges --json` prints."""
+    request, reply = told.exchange.request, told.exchange.reply
+    about: dict[str, object] = {"n": request.n, "t": request.at / 1e9, "from": request.side.value, "name": request.name}
+    if recording:
+        about["recording"] = recording
+    if request.has_id:
+        about["id"] = request.id
+    about |= {"summary": request.summary, "state": told.ending}
+    if told.late:
+        about["late"] = True
+    if told.age is not None:
+        about["age"] = told.age / 1e9
+    if told.exchange.ack_latency is not None:
+        about["acknowledged"] = told.exchange.ack_latency / 1e9
+    if reply is not None:
+        about |= {"reply": reply.n, "latency": (reply.at - request.at) / 1e9, "answer": reply.summary}
+    return _json(about) + b"\n"
+
+
+def stats_line(row: Row, *, total: bool = False) -> bytes:
+    """The line of one name: what `show --stats --json` prints; `total` for the sums of all."""
+    times = row.latencies
+    about: dict[str, object] = {"total": True} if total else {"name": row.name or None, "kind": row.what}
+    if row.side is not None:
+        about["from"] = row.side.value
+    about |= {"count": row.count, "bytes": row.size, "errors": row.errors, "open": row.open}
+    about |= {"latencies": times.count}
+    if times.count:
+        each = {"p50": times.percentile(50), "p95": times.percentile(95), "max": times.longest}
+        about |= {name: None if value is None else value / 1e9 for name, value in each.items()}
+        about["exact"] = times.exact
+    return _json(about) + b"\n"
 
 
 def _string(text: str) -> bytes:

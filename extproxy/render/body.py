@@ -1,12 +1,14 @@
 """A frame's JSON opened over several lines, from its own text.
 
 Only white space is added or taken away: numbers, escapes and the order of keys
-stay as they were on the wire. Both what is read and what is drawn is bounded,
-so a huge frame costs as much as a page.
+stay as they were on the wire. A string that holds an object or array as JSON is
+opened too, behind a mark that says so. Both what is read and what is drawn is
+bounded, so a huge frame costs as much as a page.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Final
@@ -15,11 +17,18 @@ from msgspec import Struct
 from rich.segment import Segment
 from rich.style import Style
 
+from extproxy.lookup import inner
+from extproxy.protocols.paths import MISSING
 from extproxy.render.look import KEY, LITERAL, PLAIN, QUIET, STRING, Look, Row
 from extproxy.safe import size
 
 INLINE: Final = 72
 """Arrays and objects up to this many characters stay on one line."""
+
+NESTED: Final = 4
+"""JSON in a string in JSON in a string ... is opened so many times."""
+MARK: Final = "JSON in a string: "
+"""A token that no frame has: it has blanks and no quotes."""
 
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*+"?|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 
@@ -43,7 +52,10 @@ def body(content: bytes, verbosity: int, look: Look, indent: int = 0) -> list[Ro
     window = max(bound.characters, 64_000)
     text = content[:window].decode("utf-8", "replace")
     # Made safe token by token: white space between them is layout, not text.
-    pieces = [_shorten(look.safe(token), bound.string, look) for token in _TOKEN.findall(text)]
+    pieces = [
+        token if token is MARK else _shorten(look.safe(token), bound.string, look)
+        for token in _opened(_TOKEN.findall(text), NESTED)
+    ]
     rows: list[Row] = []
     margin = " " * indent
     shown = 0
@@ -60,6 +72,30 @@ def body(content: bytes, verbosity: int, look: Look, indent: int = 0) -> list[Ro
             left += ", -vv shows more"
         rows.append([Segment(margin), Segment(left, QUIET)])
     return rows
+
+
+def _opened(tokens: list[str], nested: int) -> Iterator[str]:
+    """The tokens, with those of the JSON that a string holds in its place."""
+    for index, token in enumerate(tokens):
+        # Most strings hold none: only those with a bracket at both ends are read.
+        held = token[1:2] in "{[ \\" and token[-2:-1] in "}] nrt" and len(token) > 4 and token[0] == '"'
+        is_key = held and index + 1 < len(tokens) and tokens[index + 1] == ":"
+        text = _held(token) if held and not is_key and nested else ""
+        if text:
+            yield MARK
+            yield from _opened(_TOKEN.findall(text), nested - 1)
+        else:
+            yield token
+
+
+def _held(token: str) -> str:
+    """The object or array with something in it that a string token holds as JSON, else an empty text."""
+    try:
+        text: str = json.loads(token, strict=False)
+    except ValueError:
+        return ""
+    value = inner(text)
+    return text if value is not MISSING and value else ""
 
 
 def _shorten(token: str, limit: int, look: Look) -> str:
@@ -132,6 +168,8 @@ def _inline(tokens: list[str]) -> Row:
 
 def _style(tokens: list[str], index: int) -> Style:
     token = tokens[index]
+    if token is MARK:
+        return QUIET
     if token.startswith('"'):
         return KEY if index + 1 < len(tokens) and tokens[index + 1] == ":" else STRING
     return LITERAL if token[0] in "-0123456789tfn" else PLAIN

@@ -16,8 +16,13 @@ OPEN: Final = 5
 CODES: Final = 8
 
 
-def closing(summary: Summary, look: Look, names: Mapping[Side, str], recording: str = "") -> list[Row]:
-    """The rows of the closing block; `recording` is where the session can be read again, if anywhere."""
+def closing(
+    summary: Summary, look: Look, names: Mapping[Side, str], recording: str = "", *, redacted: bool = False
+) -> list[Row]:
+    """The rows of the closing block; `recording` is where the session can be read again, if anywhere.
+
+    `redacted` says that secrets were taken out of it.
+    """
     rows = [[Segment(look.signs.rule * 40, QUIET)], _counts(summary, look), _frames(summary, names)]
     rows.extend(_slowest(summary, look))
     if summary.findings:
@@ -25,7 +30,8 @@ def closing(summary: Summary, look: Look, names: Mapping[Side, str], recording: 
     rows.extend(_open(summary, look))
     if recording:
         rows.append([*_label("recording"), Segment(look.safe(recording, LONG))])
-        rows.append([*_label(""), Segment("holds all that was said, secrets included", QUIET)])
+        said = "without the secrets that could be told" if redacted else "holds all that was said, secrets included"
+        rows.append([*_label(""), Segment(said, QUIET)])
     return rows
 
 

@@ -30,9 +30,12 @@ from extproxy.events import (
     Note,
     Side,
     Signal,
+    Stall,
     Unread,
 )
 from extproxy.findings import Finding
+from extproxy.protocols.template import one_line
+from extproxy.render.growing import Growth
 from extproxy.render.look import (
     BAD,
     BAD_NAME,
@@ -57,6 +60,8 @@ SLOW: Final = 1_000_000_000
 """Nanoseconds from which a latency is coloured."""
 NARROW: Final = 100
 """Screens with fewer columns than this get narrower ones."""
+GROWN: Final = 6
+"""Rows of a screen that a text in pieces takes at most."""
 NAME: Final = 120
 ID: Final = 64
 
@@ -158,6 +163,30 @@ class Liner:
         row.append(Segment(self._summary(message, frame, limit), BAD if message.error else None))
         return row
 
+    def grown(self, growth: Growth, width: int) -> list[Row]:
+        """The rows of a text that came in pieces: some rows of a screen, or one row where there is no screen."""
+        message, signs = growth.message, self.look.signs
+        name = self.look.safe(message.name, NAME)
+        count = f"{growth.count} pieces" if growth.count > 1 else "1 piece"
+        begin: Row = [
+            Segment(self._when(growth.entry.n, message.at), QUIET),
+            Segment(f"{self._lanes[message.side]}  ", SIDE[message.side]),
+            Segment(f"{signs.event} ", SIDE[message.side]),
+            Segment(name.ljust(self._name_width(width if width > 0 else LONG)) + "  ", SIDE_NAME[message.side]),
+            Segment(f"{count}  ", QUIET),
+        ]
+        text = signs.more * growth.goes_on + self.look.safe(one_line(growth.text, LONG))
+        used = sum(cell_len(segment.text) for segment in begin)
+        room = width - self.margin - 2
+        if width <= 0 or room < 20:
+            return [[*begin, Segment(text)]]
+        lines = textwrap.wrap(text, room, initial_indent=" " * max(used - self.margin - 2, 0)) or [""]
+        rows: list[Row] = [[*begin, Segment(lines[0].lstrip(" "))]]
+        rows += [[Segment(" " * (self.margin + 2)), Segment(line)] for line in lines[1:GROWN]]
+        if len(lines) > GROWN:
+            rows[-1].append(Segment(f" {signs.more}", QUIET))
+        return rows
+
     def _name_width(self, limit: int) -> int:
         return 16 if limit < NARROW else 24
 
@@ -169,7 +198,7 @@ class Liner:
         return text
 
     def _latency(self, message: Message) -> Row:
-        latency = message.latency if message.kind == "reply" else None
+        latency = message.latency if message.kind != "request" else None
         if latency is None:
             return []
         text = duration(latency, self.look.signs.micro)
@@ -236,6 +265,9 @@ class Liner:
                 return self._blank, QUIET, f"note: {text}", STRONG
             case Lost():
                 return self._blank, QUIET, self._gap(event), ODD
+            case Stall(side, _, what, count):
+                stuck = "a line has not ended" if what == "pending" else f"not read by {self.names[side.other]}"
+                return self._lanes[side], QUIET, f"stalled: {stuck} ({size(count)} so far)", ODD
             case Unread(_, line, reason):
                 return self._blank, QUIET, f"line {line} of the recording: {reason}", ODD
             case Closed():

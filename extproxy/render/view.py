@@ -2,7 +2,7 @@
 
     view = View(write, width, colour=True, unicode=True)
     view.entry(entry)                 # for each entry
-    view.flush()                      # when nothing more comes for now
+    view.pause()                      # when nothing more comes for now
     view.close(summary, "the/file")   # the closing block
 
 `write` takes text, whole lines at a time; `width` gives the columns of the
@@ -12,17 +12,19 @@ screen, 0 where there is none. Nothing here waits or reads a clock.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Final, TypeAlias
 
 from msgspec import Struct
 from rich.segment import Segment
 from rich.style import Style
 
-from extproxy.events import Closed, Event, Frame, Side
+from extproxy.events import Closed, Event, Frame, Header, Side
 from extproxy.findings import Finding
+from extproxy.protocols.model import Protocol
 from extproxy.render.body import body
 from extproxy.render.closing import closing
+from extproxy.render.growing import Growing, Growth
 from extproxy.render.line import Liner
 from extproxy.render.look import ODD, QUIET, STRONG, Look, Row
 from extproxy.session import Entry, Summary
@@ -62,7 +64,7 @@ class View:
         unicode: bool,
         verbosity: int = 0,
         stderr: bool = True,
-        names: Callable[[], Mapping[Side, str] | None] | None = None,
+        protocol: Callable[[], Protocol | None] | None = None,
     ) -> None:
         self._write = write
         self._width = width
@@ -71,9 +73,11 @@ class View:
         self._verbosity = verbosity
         self._stderr = stderr
         """False where the child's stderr is on the same screen anyway."""
-        self._names = names
-        """What the session's protocol calls its sides; it may be found out on the way."""
-        self._known: Mapping[Side, str] | None = None
+        self._protocol = protocol
+        """The session's protocol; it may be found out on the way."""
+        self._known: Protocol | None = None
+        self._redacted = False
+        self._growing = Growing()
         self._run: _Run | None = None
         self._fold = Fold(0, 0)
         self._shown = 0
@@ -87,17 +91,30 @@ class View:
     def entry(self, entry: Entry) -> None:
         """Draw one entry, or hold it back while it may be folded away."""
         event = entry.event
-        if self._names is not None and (names := self._names()) is not self._known and names is not None:
+        if isinstance(event, Header):
+            self._redacted = event.redaction == "on"
+        if self._protocol is not None and (protocol := self._protocol()) is not self._known and protocol is not None:
             self.flush()
-            self._known = names
-            self._liner.sides(names[Side.HOST], names[Side.CHILD])
+            self._known = protocol
+            self._growing.use(protocol)
+            self._liner.sides(protocol.sides[Side.HOST], protocol.sides[Side.CHILD])
         if isinstance(event, Frame) and event.stderr and not self._stderr and not entry.findings:
             return
         if not self._verbosity and is_plain_end(event):
             return
-        run = None if self._verbosity else _run(entry)
+        run = None
+        if not self._verbosity:
+            if self._growing.reads:
+                taken, grown = self._growing.take(entry)
+                if taken or grown:
+                    self._end_run()
+                if grown:
+                    self._write("".join(map(self._grown, grown)))
+                if taken:
+                    return
+            run = _run(entry)
         if run != self._run or run is None:
-            self.flush()
+            self._end_run()
             if run is None:
                 self._write(self._drawn(entry))
                 return
@@ -113,6 +130,19 @@ class View:
 
     def flush(self) -> None:
         """Draw what is held back. The next line begins a new run."""
+        self._end_run()
+        if self._growing:
+            self._write("".join(map(self._grown, self._growing.release())))
+
+    def pause(self) -> bool:
+        """Nothing more comes for now: draw what is held back, but for a text that still grows.
+
+        True when there is one: `flush` draws it, after a second without an entry.
+        """
+        self._end_run()
+        return bool(self._growing)
+
+    def _end_run(self) -> None:
         if self._run is None:
             return
         out = []
@@ -131,6 +161,11 @@ class View:
         """Say that `count` entries were left out, because the screen was slower than the session."""
         self.flush()
         self._write(self._aside(f"{count} lines left out: the screen was too slow; the recording has them", ODD))
+
+    def remark(self, text: str, urgent: bool = False) -> None:
+        """Say something about the session that is no event of it: what hangs, for how long."""
+        self.flush()
+        self._write(self._aside(text, ODD if urgent else QUIET))
 
     def gap(self, count: int) -> None:
         """Mark a place where `count` entries were not asked for, between pieces of context."""
@@ -155,7 +190,7 @@ class View:
         """Draw what is held back and the closing block."""
         self.flush()
         if summary is not None:
-            rows = closing(summary, self._look, self._liner.names, recording or "")
+            rows = closing(summary, self._look, self._liner.names, recording or "", redacted=self._redacted)
             self._write("".join([self._look.line(row, 0) for row in rows]))
 
     # ----
@@ -166,6 +201,12 @@ class View:
             Segment(f"{self._look.signs.more} {text}", style),
         ]
         return self._look.line(row, self._width())
+
+    def _grown(self, growth: Growth) -> str:
+        if growth.count == 1 and not growth.goes_on:
+            return self._drawn(growth.entry)
+        width = self._width()
+        return "".join([self._look.line(row, width) for row in self._liner.grown(growth, width)])
 
     def _drawn(self, entry: Entry) -> str:
         screen = self._width()
@@ -199,4 +240,6 @@ def _run(entry: Entry) -> _Run | None:
     message = entry.messages[0]
     if len(entry.messages) > 1 or message.kind != "event" or message.error or message.exchange is not None:
         return None
+    if message.span is not None and message.latency is not None:
+        return None  # the end of something
     return ("event", event.side, message.name)

@@ -1,0 +1,54 @@
+"""Where hosts keep the config that says which servers they start, as far as that is certain."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Final
+
+HOSTS: Final = {
+    "claude-code": (".mcp.json",),
+    "claude-desktop": ("{data}/Claude/claude_desktop_config.json",),
+    "cursor": (".cursor/mcp.json", "~/.cursor/mcp.json"),
+    "gemini-cli": (".gemini/settings.json", "~/.gemini/settings.json"),
+    "vscode": (".vscode/mcp.json", "{data}/Code/User/mcp.json"),
+    "windsurf": ("~/.codeium/windsurf/mcp_config.json",),
+    "zot": (".zot/extensions/{server}/extension.json", "{zot}/extensions/{server}/extension.json"),
+}
+"""Each host with the places of its config, a project's before the user's; the first that is there counts.
+
+`{data}` is where programs with windows keep their settings, `{zot}` is `$ZOT_HOME`, `{server}` an extension's name.
+"""
+
+
+def places(host: str, server: str, platform: str, environ: Mapping[str, str], home: str) -> list[str]:
+    """The places of a host's config, in the order in which they count. `platform` is `sys.platform`'s word.
+
+    Relative ones are a project's: they begin in the current folder.
+    """
+    words = {"data": _data(platform, environ, home), "zot": _zot(platform, environ, home), "server": server}
+    found = []
+    for place in HOSTS[host]:
+        path = place.format(**words)
+        if path.startswith("~/"):
+            path = f"{home}/{path[2:]}"
+        found.append(os.path.normpath(path))
+    return found
+
+
+def _data(platform: str, environ: Mapping[str, str], home: str) -> str:
+    if platform == "darwin":
+        return f"{home}/Library/Application Support"
+    if platform == "win32":
+        return environ.get("APPDATA") or f"{home}/AppData/Roaming"
+    config = environ.get("XDG_CONFIG_HOME", "")
+    return config if config.startswith("/") else f"{home}/.config"
+
+
+def _zot(platform: str, environ: Mapping[str, str], home: str) -> str:
+    own = environ.get("ZOT_HOME")
+    if own:
+        return own
+    if platform == "darwin":
+        return f"{home}/Library/Application Support/zot"
+    return f"{environ.get('XDG_STATE_HOME') or f'{home}/.local/state'}/zot"

@@ -1,0 +1,36 @@
+"""docs/writing-rules.md: its example is what it says, and it knows every word."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from support import ROOT
+from wires import child, host, run
+
+from extproxy.errors import ProtocolError
+from extproxy.protocols import load_protocol
+
+PAGE = (ROOT / "docs" / "writing-rules.md").read_text(encoding="utf-8")
+TOML, SESSION, FOUND = re.findall(r"^```\w*\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
+def test_the_example_finds_what_the_page_says():
+    events = []
+    for line in SESSION.splitlines():
+        side, text = line.split(None, 1)
+        events.append((host if side == "host" else child)(json.loads(text)))
+    _, _, found = run(events, load_protocol(TOML, "printer.toml", {}))
+    told = [f"{each.n} {each.severity} {each.code} {each.path or '-'} {each.text}" for each in found]
+    assert told == FOUND.splitlines()
+
+
+@pytest.mark.parametrize("word", ["rule", "stream"])
+def test_the_page_knows_every_word(word):
+    more = "text = 'x'\n" if word == "rule" else ""
+    with pytest.raises(ProtocolError) as caught:
+        load_protocol(f"name = 'n'\n[[{word}]]\n{more}nonsense = 1", "n.toml", {})
+    words = caught.value.reason.partition("Allowed here: ")[2].split(", ")
+    assert len(words) > 3
+    assert [each for each in words if f"`{each}" not in PAGE] == []
