@@ -66,6 +66,11 @@ class NdjsonSplitter:
         return self._size
 
     @property
+    def pending_head(self) -> bytes:
+        """How that line begins: at most as much of it as one chunk brought."""
+        return self._rest[0] if self._rest else b""
+
+    @property
     def pending_since(self) -> int | None:
         """When that line began, or None when there is none."""
         return self._began

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from suite import Suite
 from support import Lab
 
 
@@ -15,3 +16,11 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
     place = Lab(tmp_path)
     yield place
     place.clear()
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Suite:
+    """A project to run pytest in."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return Suite(folder)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from extproxy import recording
 from extproxy.errors import RecordingError
-from extproxy.events import Closed, Detected, Eof, Event, Exit, Frame, Header, Lost, Note, Side, Signal, Unread
+from extproxy.events import Closed, Detected, Eof, Event, Exit, Frame, Header, Lost, Note, Side, Signal, Stall, Unread
 from extproxy.framing import Lines, NdjsonSplitter
 from extproxy.recording.v1 import DEPTH, Encoder, depth, is_frame, read_lines
 
@@ -68,6 +68,8 @@ EVENTS: list[Event] = [
     Note(906_000, "look here"),
     Lost(907_000, 10, 20, 0, "no room"),
     Signal(908_000, "SIGTERM"),
+    Stall(Side.CHILD, 908_000, "pending", 4096, 600_000),
+    Stall(Side.HOST, 908_000, "untaken", 65536, 900_000),
     Eof(Side.HOST, 909_000),
     Eof(Side.CHILD, 909_000, stderr=True),
     Exit(910_000, 0),

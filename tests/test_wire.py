@@ -44,7 +44,7 @@ def streams(capture):
 @pytest.mark.parametrize("capture", ALL, ids=lambda file: file.stem)
 def test_a_real_conversation_comes_out_as_it_went_in(lab, capture):
     said, status = streams(capture)
-    process = lab.wrap(child("player", capture, lab.folder / "sink"))
+    process = lab.wrap(child("player", capture, lab.folder / "sink"), "--no-redact")
     play_host(process, capture)
     result = process.finish(close=False)
     assert result.out == said["child"]

@@ -289,3 +289,22 @@ def test_a_config_that_does_not_speak_of_us_costs_no_word(lab, text):
     result = lab.wrap(["cat"]).finish(LINE)
     assert result.err == b""
     assert result.status == 0
+
+
+def test_a_disk_that_is_full_at_the_very_start_still_leaves_a_recording_that_can_be_read(lab):
+    puppet = lab.puppet()
+    process = lab.wrap(puppet.command, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, -1)))
+    pid = puppet.meet().about()["pid"]
+    talk(process, puppet, 3)
+    process.err.wait_for(b"extproxy: cannot write")
+    observer = lab.observer(process, pid)
+    resource.prlimit(observer, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    talk(process, puppet, 3)
+    puppet.exit(3)
+    result = process.finish(close=False)
+    assert len(complaints(result)) == 1, result.err
+    header, *lines = lab.lines()
+    assert header["extproxy"] == 1
+    assert lines[-1]["closed"] == "end"
+    lost = sum(line["lost"]["host"] for line in lines if "lost" in line)
+    assert lost + len(lab.raw("host")) == 6 * len(LINE)

@@ -9,7 +9,9 @@ import msgspec
 from extproxy.errors import ExtproxyError
 from extproxy.events import Detected, Event, Frame
 from extproxy.framing import Lines
-from extproxy.protocols import Detector, Protocol, built_in
+from extproxy.known import choose, with_files
+from extproxy.protocols import Detector, Protocol
+from extproxy.protocols.registry import Registry
 
 _decode = msgspec.json.Decoder().decode
 
@@ -17,16 +19,18 @@ _decode = msgspec.json.Decoder().decode
 class Detecting:
     """Looks at frames until the protocol is certain, or long enough."""
 
-    def __init__(self, name: str | None, tell: Callable[[str], None]) -> None:
-        registry = built_in()
+    def __init__(self, name: str | None, tell: Callable[[str], None], files: tuple[str, ...] = ()) -> None:
+        """`name` is a protocol's name or file; `files` are the project's own protocols."""
+        self.registry = _registry(files, tell)
+        """The protocols that are known."""
         self.protocol: Protocol | None = None
         """The protocol that was given; None when it is to be found out."""
         if name is not None:
             try:
-                self.protocol = registry[name]
+                self.registry, self.protocol = choose(self.registry, name)
             except ExtproxyError as error:
                 tell(f"{error}; it will be found out")
-        self._detector = None if self.protocol else Detector(registry)
+        self._detector = None if self.protocol else Detector(self.registry)
         self._said: tuple[str, str | None] | None = None
 
     def look(self, block: Event | Lines) -> Detected | None:
@@ -49,3 +53,18 @@ class Detecting:
             return None
         self._said = (answer.name, detector.version)
         return Detected(block.at, answer.name, detector.version)
+
+
+def _registry(files: tuple[str, ...], tell: Callable[[str], None]) -> Registry:
+    """All protocols; of the project's own those that can be used, and a word about the others."""
+    try:
+        return with_files(files)
+    except ExtproxyError:
+        usable: tuple[str, ...] = ()
+    for file in files:
+        try:
+            with_files((*usable, file))
+            usable = (*usable, file)
+        except ExtproxyError as error:
+            tell(f"{error}; going on without this protocol")
+    return with_files(usable)

@@ -14,15 +14,27 @@ transfer, and none is passed on twice.
 from __future__ import annotations
 
 import _thread
-import errno
 import os
 import select
 import sys
 import time
 
-from extproxy.errors import ExtproxyError
+from extproxy.errors import ExtproxyError, plain
 from extproxy.proxy import tap as wire
+from extproxy.proxy.descriptors import fill_standard, keep_only, wait_for, widen, write_patiently
 from extproxy.proxy.options import Settings
+from extproxy.proxy.outputs import check_protocol, check_redact, open_output, open_view
+from extproxy.proxy.signals import (
+    child_end,
+    how_ended,
+    is_stopped,
+    passed_signals,
+    reap,
+    signal_group,
+    signal_name,
+    wait_for_signal,
+)
+from extproxy.proxy.start import OFF, explain, fork, given_environment, spawn, stand_aside
 
 TYPE_CHECKING = False
 if not TYPE_CHECKING:
@@ -42,45 +54,34 @@ GRACE_TERM = 1.0
 PATIENCE = 1.0
 """Seconds that the end waits for the observer to finish the recording."""
 
-_NOT_PASSED = {
-    "SIGKILL", "SIGSTOP", "SIGCHLD", "SIGCLD", "SIGPIPE", "SIGXFSZ", "SIGTTIN", "SIGTTOU",
-    "SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGSYS", "SIGTRAP", "SIGURG", "SIGPROF", "SIGVTALRM",
-}  # fmt: skip
-_OTHER_NAMES = {"SIGCLD", "SIGPOLL", "SIGIOT", "SIGRTMIN", "SIGRTMAX", "SIG_DFL", "SIG_IGN"}
-_OTHER_NAMES |= {"SIG_BLOCK", "SIG_UNBLOCK", "SIG_SETMASK"}
 _LONG = 3600.0  # seconds; after the last step there is only waiting
-_FROM_KERNEL = 0x80  # si_code of a signal that the terminal sent
-
-
-class StartError(ExtproxyError):
-    """The child cannot be started: 127 when there is no such command, 126 when it cannot be run."""
-
-    def __init__(self, reason: str, status: int) -> None:
-        super().__init__(reason)
-        self.status = status
 
 
 def wrap(settings: Settings) -> NoReturn:
     """Run the command behind the proxy and leave with its exit status."""
     began, started = time.monotonic_ns(), time.time_ns()
-    _fill_standard_descriptors()
-    _check_protocol(settings.protocol)
     environment = given_environment()
-    output, notice = _open_output(settings.output) if settings.output is not None else (None, "")
-    view = _open_view(settings)
+    if environment.get(b"EXTPROXY", b"").lower() in OFF:
+        stand_aside(settings.command, environment)
+    fill_standard()
+    check_protocol(settings.protocol)
+    check_redact(settings.redact)
+    output, notice = open_output(settings.output) if settings.output is not None else (None, "")
+    view = open_view(settings)
+    counters = wire.shared_counters()
     tap_read, tap_write = os.pipe()
-    _widen(tap_write)
+    widen(tap_write, wire.SIZE)
     os.set_blocking(tap_write, False)
     status_read, status_write = os.pipe()
     host = os.getppid()
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     observer = os.fork()
     if observer == 0:
-        _observe(settings, began, started, host, tap_read, status_write, output, view)
+        _observe(settings, began, started, host, tap_read, status_write, counters, output, view)
     for descriptor in (tap_read, status_write, view, output[1] if output else None):
         if descriptor is not None:
             os.close(descriptor)
-    forwarder = Forwarder(wire.Tap(tap_write, began), began)
+    forwarder = Forwarder(wire.Tap(tap_write, began), began, counters)
     try:
         forwarder.start(settings.command, environment, mask)
     except OSError as error:
@@ -101,6 +102,7 @@ def _observe(
     host: int,
     tap_read: int,
     status_write: int,
+    counters: memoryview,
     output: tuple[str, int] | None,
     view: int | None,
 ) -> NoReturn:
@@ -115,7 +117,7 @@ def _observe(
             *([output[1]] if output else []),
             *([view] if view is not None else []),
         ]
-        _keep_only(kept)
+        keep_only(kept)
         first = os.read(tap_read, CHUNK)
         if not first:
             os._exit(0)  # the child could not be started: nothing to observe
@@ -125,12 +127,14 @@ def _observe(
             observer.Plan(
                 tap=tap_read,
                 status=status_write,
+                counters=counters,
                 began=began,
                 started=started,
                 host=host,
                 command=tuple(settings.command),
                 output=output,
                 protocol=settings.protocol,
+                redact=None if settings.no_redact else tuple(settings.redact),
                 view=view,
                 view_is_stderr=settings.view == "stderr",
                 verbosity=settings.verbose,
@@ -149,20 +153,19 @@ def _observe(
 class Forwarder:
     """The child and the three directions."""
 
-    def __init__(self, tap: wire.Tap, began: int) -> None:
+    def __init__(self, tap: wire.Tap, began: int, counters: memoryview) -> None:
         self.tap = tap
         self.began = began
         self.command = ""
         self._lock = _thread.allocate_lock()
         self._observed = _thread.allocate_lock()
         self._observed.acquire()
-        self._read = [0, 0, 0]
-        self._taken = [0, 0, 0]
+        self._read = counters[wire.READ : wire.TAKEN]
+        self._taken = counters[wire.TAKEN :]
         self._active = [0.0, 0.0, 0.0]
         self._writing = [False, False, False]
         self._open = {wire.CHILD, wire.STDERR}
         self._stdin_open = True
-        self._discard_stdin = False
         self._stdin_ended = False
         self._host_gone = False
         self._told_late = False
@@ -176,24 +179,14 @@ class Forwarder:
         stdin_read, self._stdin = os.pipe()
         self._stdout, stdout_write = os.pipe()
         self._stderr, stderr_write = os.pipe()
-        self._passed = _passed_signals()
+        self._passed = passed_signals()
         signal.pthread_sigmask(signal.SIG_BLOCK, self._passed | {signal.SIGCHLD})
-        self.pid = os.posix_spawnp(
-            command[0],
-            command,
-            environment,
-            file_actions=[
-                (os.POSIX_SPAWN_DUP2, stdin_read, 0),
-                (os.POSIX_SPAWN_DUP2, stdout_write, 1),
-                (os.POSIX_SPAWN_DUP2, stderr_write, 2),
-            ],
-            setpgroup=0,
-            setsigmask=mask,
-            # Python ignores these two for itself; the child gets them as any program does.
-            setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],
-        )
-        # Only now: an inherited "ignore" has been passed on to the child, and we must reap it.
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        start = spawn
+        if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:
+            # The child gets it as it was given; we need it, to learn how the child ends.
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            start = fork
+        self.pid = start(command, environment, (stdin_read, stdout_write, stderr_write), mask)
         for descriptor in (stdin_read, stdout_write, stderr_write):
             os.close(descriptor)
         self.tap.put(wire.STARTED, b"%d" % self.pid)
@@ -213,7 +206,7 @@ class Forwarder:
             try:
                 size = os.readv(source, buffers)
             except BlockingIOError:
-                _wait_for(source, select.POLLIN)
+                wait_for(source, select.POLLIN)
                 continue
             except OSError:
                 return True  # a terminal that hung up, a connection that was reset: the end
@@ -232,7 +225,7 @@ class Forwarder:
                     data = data[sent:]
                     sent = os.write(target, data)
             except BlockingIOError:
-                if not _write_patiently(target, data, taken, kind):
+                if not write_patiently(target, data, taken, kind):
                     return False
                 sent = 0
             except OSError:
@@ -265,7 +258,7 @@ class Forwarder:
             try:
                 data = os.read(0, CHUNK)
             except BlockingIOError:
-                _wait_for(0, select.POLLIN)
+                wait_for(0, select.POLLIN)
                 continue
             except OSError:
                 return
@@ -302,27 +295,28 @@ class Forwarder:
         """Pass signals on until the child and its output have ended; then leave as it left."""
         steps = self._dismissal()
         next_step: float | None = None
-        ended: os.waitid_result | None = None
+        ended: int | None = None
         taken = self._passed | {signal.SIGCHLD}
-        while not (ended and (not self._open or self._silent())):
+        while ended is None or (self._open and not self._silent()):
             now = time.monotonic()
-            if self._host_gone and not ended and next_step is None:
+            if self._host_gone and ended is None and next_step is None:
                 next_step = now
-            if next_step is not None and not ended and now >= next_step:
+            if next_step is not None and ended is None and now >= next_step:
                 next_step = now + next(steps, _LONG)
-            timeout = SILENCE / 4 if ended else max(next_step - now, 0) if next_step is not None else None
-            received = _wait_for_signal(taken, timeout)
+            timeout = None if next_step is None else max(next_step - now, 0)
+            if ended is not None:
+                timeout = SILENCE / 4
+            received = wait_for_signal(taken, timeout)
             if received is not None and received[0] != signal.SIGCHLD:
                 self._pass_on(*received)
             if self.tap.late and not self._told_late:
                 self._told_late = True
                 self.say("the observer takes nothing: this session goes on, and a part of it is not recorded")
-            if not ended:
+            if ended is None:
                 ended = self._look_at_child()
-                if ended:
+                if ended is not None:
                     self._active = [time.monotonic()] * 3
-                    self.tap.put(wire.EXIT, _how(ended))
-        assert ended is not None
+                    self.tap.put(wire.EXIT, how_ended(ended))
         self._finish(ended)
 
     def _dismissal(self) -> Iterator[float]:
@@ -334,9 +328,9 @@ class Forwarder:
                 os.dup2(null, self._stdin)
                 os.close(null)
         yield GRACE
-        _signal_group(self.pid, signal.SIGTERM)
+        signal_group(self.pid, signal.SIGTERM)
         yield GRACE_TERM
-        _signal_group(self.pid, signal.SIGKILL)
+        signal_group(self.pid, signal.SIGKILL)
 
     def _silent(self) -> bool:
         """Whether what is open has said nothing for a while: only grandchildren hold it."""
@@ -344,7 +338,7 @@ class Forwarder:
         return all(not self._writing[kind] and now - self._active[kind] > SILENCE for kind in tuple(self._open))
 
     def _pass_on(self, number: int, from_terminal: bool) -> None:
-        self.tap.put(wire.SIGNAL, _signal_name(number).encode())
+        self.tap.put(wire.SIGNAL, signal_name(number).encode())
         self._stopping = number == signal.SIGTSTP
         try:
             # The terminal signals a whole group, everybody else one process.
@@ -355,25 +349,24 @@ class Forwarder:
         except OSError:
             pass  # it ended just now
 
-    def _look_at_child(self) -> os.waitid_result | None:
-        """How the child ended, or None while it lives. It stays a zombie, so that its number stays taken."""
-        if self._stopping and os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG):
+    def _look_at_child(self) -> int | None:
+        """How the child ended, or None while it lives."""
+        if self._stopping and is_stopped(self.pid):
             self._stopping = False
             os.kill(os.getpid(), signal.SIGSTOP)
-        return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        return child_end(self.pid)
 
-    def _finish(self, ended: os.waitid_result) -> NoReturn:
+    def _finish(self, ended: int) -> NoReturn:
         lived = (time.monotonic_ns() - self.began) / 1e9
-        undelivered = [read - taken for read, taken in zip(self._read, self._taken, strict=True)]
-        self.tap.put(wire.END, b"%d %d" % (undelivered[wire.HOST], undelivered[wire.CHILD]))
-        os.waitid(os.P_PID, self.pid, os.WEXITED)
-        how = _how(ended).decode()
+        self.tap.put(wire.END, b"")
+        reap(self.pid)
+        how = how_ended(ended).decode()
         if not self._read[wire.CHILD] and (how != "0" or not self._stdin_ended):
             end = f"with exit status {how}" if how.isdigit() else f"by {how}"
             self.say(f"{self.command} ended {end} after {lived:.2f} s, before it sent anything")
         self.tap.close()
         self._observed.acquire(True, PATIENCE)
-        os._exit(ended.si_status if ended.si_code == os.CLD_EXITED else 128 + ended.si_status)
+        os._exit(ended if ended >= 0 else 128 - ended)
 
     # ---- what the observer tells
 
@@ -413,220 +406,6 @@ class Forwarder:
 
         _thread.start_new_thread(write, ())
         written.acquire(True, PATIENCE / 2)
-
-
-# ---- small pieces
-
-
-def plain(text: str) -> str:
-    """`text` without anything that a terminal would act on."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text)
-
-
-def given_environment() -> dict[bytes, bytes]:
-    """The environment that this process was started with.
-
-    Python adds LC_CTYPE to its own under the C locale, so `os.environb` is not
-    what we were given. Linux keeps the original; elsewhere Python's has to do.
-    """
-    try:
-        with open("/proc/self/environ", "rb", buffering=0) as file:
-            data = b""
-            while more := file.read(1 << 17):
-                data += more
-    except OSError:
-        return dict(os.environb)
-    environment: dict[bytes, bytes] = {}
-    for entry in data.split(b"\0"):
-        cut = entry.find(b"=", 1)
-        if cut > 0:
-            environment.setdefault(entry[:cut], entry[cut + 1 :])
-    return environment
-
-
-def _fill_standard_descriptors() -> None:
-    """A host may close 0, 1 or 2; none of our own pipes may land there."""
-    for descriptor in (0, 1, 2):
-        try:
-            os.fstat(descriptor)
-        except OSError:
-            os.open(os.devnull, os.O_RDONLY if descriptor == 0 else os.O_WRONLY)
-
-
-def _check_protocol(name: str | None) -> None:
-    """ProtocolError when the protocol asked for is not there; nothing is loaded when it is."""
-    folder = os.path.join(os.path.dirname(os.path.dirname(__file__)), "protocols")
-    if name is not None and not os.path.exists(os.path.join(folder, f"{name}.toml")):
-        from extproxy.protocols import built_in
-
-        built_in()[name]
-
-
-def _keep_only(kept: list[int]) -> None:
-    """Close every descriptor but `kept`; 0, 1 and 2 become the null device."""
-    start = 3
-    for descriptor in sorted(kept):
-        os.closerange(start, descriptor)
-        start = descriptor + 1
-    os.closerange(start, max(os.sysconf("SC_OPEN_MAX"), start))
-    null = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(null, descriptor)
-    os.close(null)
-
-
-def _widen(pipe: int) -> None:
-    """A pipe that holds a megabyte, where the system allows it: it must last for the observer's nap."""
-    try:
-        import fcntl
-
-        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, wire.SIZE)
-    except (ImportError, AttributeError, OSError):
-        pass
-
-
-def _open_output(path: str) -> tuple[tuple[str, int], str]:
-    """A new file for the recording: its name and descriptor, and what to tell the user about it.
-
-    A taken name gets `-2`, `-3`, and so on.
-    """
-    for number in range(1, 10_000):
-        name = path if number == 1 else _numbered(path, number)
-        try:
-            descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
-        except FileExistsError:
-            if os.path.isdir(name):
-                raise ExtproxyError(
-                    f"cannot record to {plain(name)}: it is a folder; give the name of a file"
-                ) from None
-            continue
-        except OSError as error:
-            raise ExtproxyError(f"cannot record to {plain(name)}: {error.strerror}") from None
-        except ValueError:
-            raise ExtproxyError(f"cannot record to {plain(name)}: no file can have this name") from None
-        os.fchmod(descriptor, 0o600)
-        return (name, descriptor), f"{plain(path)} exists; recording to {plain(name)}" if number > 1 else ""
-    raise ExtproxyError(f"cannot record to {plain(path)}: that name and 10,000 more like it are taken")
-
-
-def _numbered(path: str, number: int) -> str:
-    folder, name = os.path.split(path)
-    for suffix in (".extproxy.ndjson", os.path.splitext(name)[1]):
-        if suffix and name.endswith(suffix) and name != suffix:
-            return os.path.join(folder, f"{name[: -len(suffix)]}-{number}{suffix}")
-    return f"{path}-{number}"
-
-
-def _open_view(settings: Settings) -> int | None:
-    """Where the view is drawn, or None. `auto` is settled here."""
-    if settings.view == "auto":
-        settings.view = "stderr" if os.isatty(2) else "off"
-    if settings.view == "off":
-        return None
-    if settings.view == "stderr":
-        return os.dup(2)
-    try:
-        # O_NONBLOCK only for the opening: a pipe without a reader is an error, not a wait.
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOCTTY | os.O_NONBLOCK
-        descriptor = os.open(settings.view, flags, 0o600)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "no file can have this name"
-        raise ExtproxyError(f"cannot draw the view to {plain(settings.view)}: {reason}") from None
-    os.set_blocking(descriptor, True)
-    return descriptor
-
-
-def _passed_signals() -> set[int]:
-    """The signals to pass on: all that others may send, but those that we were told to ignore."""
-    stay = {getattr(signal, name) for name in _NOT_PASSED if hasattr(signal, name)}
-    return {n for n in signal.valid_signals() if n not in stay and signal.getsignal(n) != signal.SIG_IGN}
-
-
-def _signal_name(number: int) -> str:
-    for name in dir(signal):
-        if name.startswith("SIG") and name not in _OTHER_NAMES and getattr(signal, name) == number:
-            return name
-    return f"SIG{number}"
-
-
-def _signal_group(pid: int, number: int) -> None:
-    try:
-        os.killpg(pid, number)
-    except OSError:
-        try:
-            os.kill(pid, number)
-        except OSError:
-            pass  # it ended just now
-
-
-def _how(ended: os.waitid_result) -> bytes:
-    """How a child ended: its status, or the signal's name."""
-    if ended.si_code == os.CLD_EXITED:
-        return b"%d" % ended.si_status
-    return _signal_name(ended.si_status).encode()
-
-
-def _wait_for(descriptor: int, events: int) -> None:
-    poll = select.poll()
-    poll.register(descriptor, events)
-    poll.poll()
-
-
-def _write_patiently(target: int, data: memoryview, taken: list[int], kind: int) -> bool:
-    """Write to a descriptor that somebody else made non-blocking; False when it takes no more."""
-    while data:
-        _wait_for(target, select.POLLOUT)
-        try:
-            sent = os.write(target, data)
-        except BlockingIOError:
-            continue
-        except OSError:
-            return False
-        taken[kind] += sent
-        data = data[sent:]
-    return True
-
-
-def _wait_for_signal(taken: set[int], timeout: float | None) -> tuple[int, bool] | None:
-    """The next signal and whether the terminal sent it; None after `timeout` seconds."""
-    if hasattr(signal, "sigtimedwait"):
-        info = signal.sigwaitinfo(taken) if timeout is None else signal.sigtimedwait(taken, timeout)
-        return None if info is None else (info.si_signo, info.si_code == _FROM_KERNEL)
-    if timeout is not None:  # macOS has neither: somebody has to wake us
-
-        def wake() -> None:
-            time.sleep(timeout)
-            os.kill(os.getpid(), signal.SIGCHLD)
-
-        _thread.start_new_thread(wake, ())
-    return signal.sigwait(taken), False
-
-
-def explain(error: OSError, command: str, environment: dict[bytes, bytes]) -> StartError:
-    """Why the command cannot be started, as a person would want to be told."""
-    name, path = plain(command), os.fsdecode(environment.get(b"PATH", os.defpath.encode()))
-    found = command if "/" in command else _search(command, path)
-    if error.errno in (errno.ENOENT, errno.ENOTDIR) and (found is None or not os.path.exists(found)):
-        if "/" in command:
-            return StartError(f"{name}: there is no such file", 127)
-        return StartError(f"{name}: command not found; PATH is {plain(path) or 'empty'}", 127)
-    if error.errno in (errno.ENOENT, errno.ENOTDIR):
-        return StartError(f"{name} cannot be run: the interpreter in its first line is not there", 126)
-    if found is not None and os.path.isdir(found):
-        return StartError(f"{name} cannot be run: it is a folder", 126)
-    if error.errno == errno.EACCES:
-        return StartError(f"{name} cannot be run: it is not executable (chmod +x would make it so)", 126)
-    if error.errno == errno.ENOEXEC:
-        return StartError(f"{name} cannot be run: it is no program and has no #! line", 126)
-    return StartError(f"{name} cannot be run: {error.strerror}", 126)
-
-
-def _search(command: str, path: str) -> str | None:
-    for folder in path.split(os.pathsep):
-        candidate = os.path.join(folder or ".", command)
-        if os.path.isfile(candidate):
-            return candidate
-    return None
 
 
 def main(arguments: list[str], show_help: Callable[[], NoReturn]) -> NoReturn:

@@ -14,9 +14,10 @@ import traceback
 from collections import deque
 from collections.abc import Callable
 
-from extproxy.events import Event, Frame
+from extproxy.events import Event, Frame, Side
 from extproxy.framing import Lines
-from extproxy.protocols import Protocol, built_in
+from extproxy.hangs import Hangs
+from extproxy.protocols import Protocol, Registry
 from extproxy.render.view import View
 from extproxy.session import Entry, Session
 from extproxy.terminal import Screen
@@ -27,6 +28,10 @@ PACE = 400
 """Entries drawn in one go; more that have come by then are left out, but for what matters."""
 NAP = 0.05
 """Seconds between goes: nobody reads faster, and each go takes time from the traffic."""
+STILL = 1.0
+"""Seconds without an event after which a text that grows is drawn as far as it has come."""
+SILENCE = 2_000_000_000
+"""Nanoseconds without an event after which it is asked what the silence tells."""
 LAST = 0.7
 """Seconds that the end of the session waits for the closing block."""
 
@@ -37,15 +42,18 @@ class Live:
     def __init__(
         self,
         descriptor: int,
+        registry: Registry,
         protocol: Protocol | None,
         verbosity: int,
         shares_stderr: bool,
         recording: str | None,
+        began: int,
         tell: Callable[[str], None],
     ) -> None:
+        self._began = began
         self._recording = recording
         self._tell = tell
-        self._session = Session(built_in(), protocol)
+        self._session = Session(registry, protocol)
         self._screen = Screen(os.fdopen(descriptor, "w", encoding=locale.getpreferredencoding(False), closefd=False))
         self._view = View(
             self._screen.write,
@@ -54,12 +62,19 @@ class Live:
             unicode=self._screen.unicode,
             verbosity=verbosity,
             stderr=not shares_stderr,
-            names=lambda: self._session.protocol.sides if self._session.protocol is not None else None,
+            protocol=lambda: self._session.protocol,
         )
+        self._hangs = Hangs()
+        self.pending: dict[Side, bytes] = {}
+        """The beginning of what each side has said of a line that has not ended."""
+        self._grows = False
+        """Whether the view holds back a text that may grow."""
         self._waiting: deque[Event | Lines] = deque()
         self._room = ROOM
         self._left_out = 0
         self._at = 0
+        self._asked = -1
+        """The time of the last event when it was last asked what the silence tells."""
         self._more = threading.Event()
         self._ending = False
         self._thread = threading.Thread(target=self._run, name="view", daemon=True)
@@ -93,9 +108,14 @@ class Live:
                 pass
         try:
             while not self._ending or self._waiting:
-                self._more.wait()
+                pause = self._hangs.pause(self._session, self._now())
+                if self._grows:
+                    pause = STILL if pause is None else min(STILL, pause)
+                if not self._more.wait(pause):
+                    self._view.flush()
                 self._more.clear()
                 self._draw()
+                self._remark()
                 if not self._ending:
                     time.sleep(NAP)
             self._view.findings(self._session.finish(self._at))
@@ -112,6 +132,19 @@ class Live:
         self._waiting.clear()
         self._tell(text)
 
+    def _now(self) -> int:
+        return time.monotonic_ns() - self._began
+
+    def _remark(self) -> None:
+        """Say what hangs, unless that is only because the session is over."""
+        if not self._ending:
+            if self._now() - self._at >= SILENCE and self._asked != self._at:
+                self._asked = self._at
+                self._view.findings(self._session.silence(self.pending))
+            for remark in self._hangs.remarks(self._session, self._now()):
+                self._view.remark(remark.text, remark.urgent)
+            self._screen.flush()
+
     def _draw(self) -> None:
         drawn = 0
         skipped = self._left_out
@@ -121,6 +154,7 @@ class Live:
             for single in event.frames() if isinstance(event, Lines) else (event,):
                 self._at = getattr(single, "at", 0)
                 entry = self._session.feed(single)
+                self._hangs.look(entry)
                 if drawn < PACE or not isinstance(single, Frame) or _matters(entry):
                     drawn += 1
                     self._view.entry(entry)
@@ -129,7 +163,7 @@ class Live:
             self._room += _size(event)
         if skipped:
             self._view.skipped(skipped)
-        self._view.flush()
+        self._grows = self._view.pause()
         self._screen.flush()
 
 

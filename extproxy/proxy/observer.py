@@ -14,18 +14,20 @@ import select
 import signal
 import time
 import traceback
-from collections.abc import Callable
 from datetime import UTC, datetime
 
 from msgspec import Struct
 
 import extproxy
-from extproxy import config, store
+from extproxy import config
 from extproxy.errors import ExtproxyError
 from extproxy.events import Closed, Eof, Event, Exit, Frame, Header, Lost, Side, Signal
 from extproxy.framing import Lines, NdjsonSplitter
 from extproxy.proxy import tap as wire
 from extproxy.proxy.detecting import Detecting
+from extproxy.proxy.file import RecordingFile
+from extproxy.proxy.secrecy import Secrets
+from extproxy.proxy.stalls import Stalls, Stuck
 from extproxy.recording.v1 import Buffer, Encoder
 
 TYPE_CHECKING = False
@@ -36,6 +38,10 @@ _READ = 256 * 1024
 """Bytes taken at once: more would cost fresh pages of memory each time, and half the speed of a flood."""
 _NAP = 0.005
 _SHORT_NAP = 0.001
+_LOOK = 0.5
+"""Seconds between two looks at what is stuck."""
+_HEAD = 256
+"""Bytes of a line that has not ended that the view looks at."""
 _GRACE = 2.0
 _GRACE_TERM = 1.0
 
@@ -45,6 +51,8 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     tap: int
     status: int
+    counters: memoryview
+    """Bytes read and taken, by the numbers of the tap; the forwarder counts on."""
     began: int
     """The monotonic clock at the session's start, nanoseconds."""
     started: int
@@ -55,6 +63,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     output: tuple[str, int] | None
     """The path and descriptor of an explicit recording."""
     protocol: str | None
+    redact: tuple[str, ...] | None
+    """What to take out beside the secrets that are known; None: nothing is taken out."""
     view: int | None
     view_is_stderr: bool
     verbosity: int
@@ -66,7 +76,13 @@ def run(plan: Plan, first: bytes) -> None:
     buffer = bytearray(_READ)
     view = memoryview(buffer)
     observer.drain(first)
+    ready = select.poll()
+    ready.register(plan.tap, select.POLLIN)
     while not observer.ended:
+        # Nobody has to wake for a session in which nothing is stuck.
+        if observer.restless and not ready.poll(_LOOK * 1000):
+            observer.look_for_stalls()
+            continue
         size = os.readv(plan.tap, (buffer,))
         if size == 0:
             break
@@ -97,10 +113,11 @@ class Observer:
         self._pid = 0
         self._pidfd: int | None = None
         self._exited = False
-        self._undelivered: tuple[int | None, int | None] = (None, None)
+        self._stalls = Stalls()
         self._last = 0
         self._config = self._read_config()
         self._detecting: Detecting | None = None
+        self._secrets = Secrets(plan.redact, self.tell)
         self._live: Live | None = None
 
     def tell(self, text: str) -> None:
@@ -134,15 +151,18 @@ class Observer:
             else:
                 blocks = self._control(kind, at, payload)
             for block in blocks:
-                if isinstance(block, Lines):
-                    batch += self._encoder.lines(block)
-                    sizes[_kind(block)] += len(block.data)
-                else:
-                    batch.append(self._encoder.event(block))
-                    if isinstance(block, Frame):
-                        sizes[_kind(block)] += len(block.raw)
-                shown.append(block)
+                if isinstance(block, Lines | Frame):
+                    sizes[_kind(block)] += len(block.data if isinstance(block, Lines) else block.raw)
+                for part in self._secrets.out_of(block):
+                    if isinstance(part, Header):
+                        batch.append(b"")  # the file has it, and writes it before anything else
+                    elif isinstance(part, Lines):
+                        batch += self._encoder.lines(part)
+                    else:
+                        batch.append(self._encoder.event(part))
+                    shown.append(part)
                 if self._detecting is not None and (found := self._detecting.look(block)) is not None:
+                    self._secrets.detected(found)
                     batch.append(self._encoder.event(found))
                     shown.append(found)
         if batch:
@@ -166,8 +186,6 @@ class Observer:
             # What comes after a gap does not go on with the line before it.
             cut = [frame for kind, size in enumerate(lost) if size for frame in self._splitters[kind].close(at)]
             return [*cut, Lost(at, lost[0], lost[1], lost[2], "the observer took nothing for too long")]
-        host, child = map(int, payload.split())
-        self._undelivered = (host, child)
         self.ended = True
         return self._close(at, "end")
 
@@ -177,7 +195,40 @@ class Observer:
         counts = dict(self._encoder.frames)
         for frame in partial:
             counts[frame.side] += not frame.stderr
-        return [*partial, Closed(at, reason, counts[Side.HOST], counts[Side.CHILD], *self._undelivered)]
+        untaken = self._untaken()
+        return [*partial, Closed(at, reason, counts[Side.HOST], counts[Side.CHILD], *untaken[:2])]
+
+    # ---- what is stuck
+
+    def _untaken(self) -> list[int]:
+        """Bytes of each stream that were read and not taken by the other side."""
+        counters = self.plan.counters
+        return [counters[wire.READ + kind] - counters[wire.TAKEN + kind] for kind in (wire.HOST, wire.CHILD)]
+
+    @property
+    def restless(self) -> bool:
+        """Whether something may be stuck, so that it has to be looked at again."""
+        return any(splitter.pending for splitter in self._splitters[:2]) or any(self._untaken())
+
+    def look_for_stalls(self) -> None:
+        """Record and show what has been stuck for a while."""
+        at = time.monotonic_ns() - self.plan.began
+        stuck = []
+        for kind, untaken in enumerate(self._untaken()):
+            splitter, taken = self._splitters[kind], self.plan.counters[wire.TAKEN + kind]
+            # A line that cannot end because nobody reads is not its writer's doing.
+            pending, since = 0 if untaken else splitter.pending, splitter.pending_since or 0
+            stuck.append(Stuck(splitter.side, "pending", pending, since, since))
+            stuck.append(Stuck(splitter.side, "untaken", untaken, taken, at))
+        events: list[Event | Lines] = [*self._stalls.look(at, stuck)]
+        if self._live is not None:
+            self._live.pending = {splitter.side: splitter.pending_head[:_HEAD] for splitter in self._splitters[:2]}
+        if not events:
+            return
+        self._last = at
+        self._file.write(b"".join(self._encoder.event(e) for e in events if not isinstance(e, Lines)), [0, 0, 0], at)
+        if self._live is not None:
+            self._live.put(events)
 
     def _begin(self, pid: int) -> list[Event | Lines]:
         """The child runs: open the recording, make the header."""
@@ -188,7 +239,9 @@ class Observer:
                 self._pidfd = os.pidfd_open(pid)
             except OSError:
                 self._pidfd = None  # an older kernel: the number has to do
-        protocol = plan.protocol or self._config.protocol
+        detecting = self._detecting = Detecting(
+            plan.protocol or self._config.protocol, self.tell, self._config.protocols
+        )
         header = Header(
             version=extproxy.__version__,
             started=datetime.fromtimestamp(plan.started // 1000 / 1e6, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
@@ -197,10 +250,10 @@ class Observer:
             pid=pid,
             parent=_name_of_process(plan.host),
             os=" ".join((os.uname().sysname, ".".join(os.uname().release.split(".")[:2]))),
-            protocol=protocol,
+            protocol=detecting.protocol.name if detecting.protocol is not None else None,
         )
+        header = self._secrets.begin(header, detecting)
         self._file.open(plan.output, header, plan.started, self._config)
-        self._detecting = Detecting(protocol, self.tell)
         if plan.view is not None:
             self._live = self._open_view(plan.view)
         return [header]
@@ -209,8 +262,18 @@ class Observer:
         try:
             from extproxy.proxy.live import Live  # brings rich: only for those who look
 
-            plan, given = self.plan, self._detecting.protocol if self._detecting else None
-            return Live(descriptor, given, plan.verbosity, plan.view_is_stderr, self._file.path, self.tell)
+            plan, detecting = self.plan, self._detecting
+            assert detecting is not None
+            return Live(
+                descriptor,
+                detecting.registry,
+                detecting.protocol,
+                plan.verbosity,
+                plan.view_is_stderr,
+                self._file.path,
+                plan.began,
+                self.tell,
+            )
         except Exception:
             # A mistake of ours in the view must not cost the recording; it is told with its traceback.
             self.tell(f"the view cannot be drawn, the session goes on; please report this:\n{traceback.format_exc()}")
@@ -225,7 +288,7 @@ class Observer:
         if not self._exited:
             self._dismiss_child()
         at = time.monotonic_ns() - self.plan.began
-        events = self._close(at, "killed")
+        events = [part for event in self._close(at, "killed") for part in self._secrets.out_of(event)]
         if not self._exited:
             events.insert(-1, Exit(at, None))
         lines = [self._encoder.event(event) for event in events if not isinstance(event, Lines)]
@@ -264,74 +327,6 @@ class Observer:
         if self._live is not None:
             self._live.finish()
         self._status(b"done\n")
-
-
-class RecordingFile:
-    """The file, and what happens when it cannot be written: traffic never hears of it, the user once."""
-
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        self._tell = tell
-        self._descriptor: int | None = None
-        self.path: str | None = None
-        self._size = 0
-        self._lost = [0, 0, 0]
-        self._reason = ""
-        self._told = False
-        self._torn = False
-
-    def open(self, output: tuple[str, int] | None, header: Header, started: int, settings: config.Config) -> None:
-        """Take the explicit file, or make one in the state folder."""
-        if output is not None:
-            self.path, self._descriptor = os.path.abspath(output[0]), output[1]
-        else:
-            directory = store.folder()
-            try:
-                self.path, self._descriptor = store.create(directory, store.automatic_name(header, started))
-            except OSError as error:
-                self._tell(f"cannot record in {directory}: {error.strerror}; this session is not recorded")
-                return
-        store.hold(self._descriptor)
-        if output is None:
-            store.prune(os.path.dirname(self.path), settings.max_sessions, settings.max_bytes)
-
-    def write(self, data: bytes, sizes: list[int], at: int) -> None:
-        """Append whole lines. When that fails none of `data` is kept, and `sizes` count as lost."""
-        if self._descriptor is None:
-            return
-        if any(self._lost):
-            host, child, stderr = self._lost
-            data = Encoder().event(Lost(at, host, child, stderr, self._reason)) + data
-        if self._torn:
-            data = b"\n" + data
-        try:
-            view = memoryview(data)
-            while view:
-                view = view[os.write(self._descriptor, view) :]
-        except OSError as error:
-            self._fail(error, sizes)
-            return
-        self._size += len(data)
-        self._lost = [0, 0, 0]
-        self._torn = False
-
-    def _fail(self, error: OSError, sizes: list[int]) -> None:
-        assert self._descriptor is not None
-        self._reason = error.strerror or "cannot be written"
-        self._lost = [lost + size for lost, size in zip(self._lost, sizes, strict=True)]
-        try:
-            os.ftruncate(self._descriptor, self._size)
-        except OSError:
-            self._torn = True
-        if not self._told:
-            self._told = True
-            self._tell(f"cannot write the recording {self.path}: {self._reason}; the session goes on without it")
-
-    def close(self, at: int) -> None:
-        """Let go of the file; a gap at the very end is told if there is room for a line by now."""
-        if self._descriptor is not None:
-            if any(self._lost):
-                self.write(b"", [0, 0, 0], at)
-            os.close(self._descriptor)
 
 
 def _kind(block: Lines | Frame) -> int:

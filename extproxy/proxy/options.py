@@ -11,29 +11,39 @@ from extproxy.errors import UsageError
 
 
 class Option:
-    """One option: its names, what stands for its value (None for a switch), and its help."""
+    """One option: its names, what stands for its value (None for a switch), its help, whether it may be repeated."""
 
-    __slots__ = ("help", "metavar", "names")
+    __slots__ = ("help", "many", "metavar", "names")
 
-    def __init__(self, names: tuple[str, ...], metavar: str | None, text: str) -> None:
+    def __init__(self, names: tuple[str, ...], metavar: str | None, text: str, *, many: bool = False) -> None:
         self.names = names
         self.metavar = metavar
         self.help = text
+        self.many = many
 
     @property
     def key(self) -> str:
-        return self.names[-1].lstrip("-")
+        return self.names[-1].lstrip("-").replace("-", "_")
 
 
 OPTIONS = (
     Option(("-o", "--output"), "FILE", "Record to FILE. A name that is taken gets -2, -3, and so on."),
-    Option(("--protocol",), "NAME", "What the frames mean. Without it, it is found out."),
+    Option(
+        ("--protocol",), "NAME", "What the frames mean: a protocol's name or its file. Without it, it is found out."
+    ),
     Option(
         ("--view",),
         "WHERE",
         "Where to draw: auto (standard error when it is a terminal), off, stderr, a file or a terminal.",
     ),
     Option(("-v", "--verbose"), None, "Open the bodies of messages in the view."),
+    Option(("--no-redact",), None, "Keep secrets in the recording and the view. Without it they are replaced."),
+    Option(
+        ("--redact",),
+        "PATH|/REGEX/",
+        "Replace this too: a place (params.account) or what matches. May be repeated.",
+        many=True,
+    ),
     Option(("-h", "--help"), None, "Show this message and exit."),
 )
 
@@ -43,11 +53,13 @@ _BY_NAME = {name: option for option in OPTIONS for name in option.names}
 class Settings:
     """What the command line of `wrap` asked for."""
 
-    __slots__ = ("command", "help", "output", "protocol", "verbose", "view")
+    __slots__ = ("command", "help", "no_redact", "output", "protocol", "redact", "verbose", "view")
 
     def __init__(self) -> None:
         self.output: str | None = None
         self.protocol: str | None = None
+        self.no_redact = False
+        self.redact: list[str] = []
         self.view = "auto"
         self.verbose = 0
         self.help = False
@@ -78,7 +90,10 @@ def read_options(arguments: list[str]) -> Settings:
             if not rest:
                 raise UsageError(f"wrap's option {name} needs a value: {name} {option.metavar}")
             value = rest.pop(0)
-        setattr(settings, option.key, value)
+        if option.many:
+            getattr(settings, option.key).append(value)
+        else:
+            setattr(settings, option.key, value)
     settings.command = rest
     if not rest and not settings.help:
         raise UsageError("wrap needs a command to run: extproxy wrap -- COMMAND [ARGUMENT...]")
@@ -97,7 +112,7 @@ def _split(word: str) -> tuple[str, str | None]:
 
 
 def _switch(settings: Settings, key: str) -> None:
-    if key == "help":
-        settings.help = True
-    else:
+    if key == "verbose":
         settings.verbose += 1
+    else:
+        setattr(settings, key, True)

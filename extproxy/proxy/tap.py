@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import _thread
 import errno
+import mmap
 import os
 import select
 import struct
@@ -25,11 +26,20 @@ STARTED = 4  # payload: the child's process id
 SIGNAL = 5  # payload: the signal's name
 EXIT = 6  # payload: a number, a signal's name, or nothing when nobody knows
 LOST = 7  # payload: three numbers of bytes, by HOST, CHILD, STDERR
-END = 8  # payload: bytes of the host and of the child that were read and never taken
+END = 8  # no payload
 HEADER = struct.Struct("<BIq")
+
+READ, TAKEN = 0, 3
+"""Where in the shared counters the three streams' bytes stand that were read, and that were taken."""
+COUNTERS = 6
 
 PATIENCE = 1.0
 SIZE = 1024 * 1024
+
+
+def shared_counters() -> memoryview:
+    """Six numbers in memory that the forwarder writes and the observer, forked later, reads."""
+    return memoryview(mmap.mmap(-1, 8 * COUNTERS)).cast("q")
 
 
 class Tap:

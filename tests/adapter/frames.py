@@ -6,8 +6,8 @@
 import json
 import sys
 
-from extproxy.decode import decode
 from extproxy.events import Frame, Side
+from extproxy.lines.decode import decode
 from extproxy.recording import read
 
 DIRECTION = {Side.HOST: "h2e", Side.CHILD: "e2h"}
