@@ -7,10 +7,12 @@ same name (the protocol's) and the same content, compared as JSON values:
 - numbers are compared by value, so `1`, `1.0` and `1e0` are equal, and whole
   numbers of any size are compared exactly; `1` and `true`, `1` and `"1"` differ;
 - ids of requests are not compared, the other side makes them up anew each time;
-- what the protocol calls volatile matches anything, also nothing at all; so does
-  the id of the request that a message cancels;
+- what the protocol calls volatile matches anything, also nothing at all; so do
+  tokens, and the id of the request that a message cancels;
+- where a secret was taken out of the recording, anything matches;
 - an answer to a request of the child means a recorded answer when name and id
-  are the same, whatever it says. There the id counts with its type.
+  are the same, whatever it says, unless answers are to match too. There the id
+  counts with its type.
 
 What holds no message (text, bytes that are no UTF-8) means itself, byte for
 byte but for the line ending.
@@ -25,6 +27,7 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from extproxy.entries import Message
 from extproxy.protocols.model import Protocol
@@ -33,6 +36,13 @@ from extproxy.protocols.paths import MISSING, Path, get, pointer
 _encode: Final = msgspec.json.Encoder(order="deterministic").encode
 # In text without white space a number stands behind one of these signs, or alone.
 _FLOAT: Final = re.compile(rb"(?:^|[:,\[])-?[0-9]+[.eE]")
+
+
+class Said(Message):
+    """A message of which it is known where its id stands."""
+
+    path: Path = ()
+    """Where the id stands in the value; empty when it has none."""
 
 
 class Difference(Struct, frozen=True):
@@ -44,13 +54,28 @@ class Difference(Struct, frozen=True):
     live: Any
 
 
-def meaning(messages: Sequence[Message], content: bytes, protocol: Protocol) -> bytes:
-    """What a frame means, as bytes that are equal for frames that mean the same."""
+def meaning(
+    messages: Sequence[Message],
+    content: bytes,
+    protocol: Protocol,
+    *,
+    redacted: Sequence[str] = (),
+    answers: bool = False,
+) -> bytes:
+    """What a frame means, as bytes that are equal for frames that mean the same.
+
+    At the JSON Pointers `redacted` anything means the same. `answers`: what an
+    answer says counts, not only what it answers.
+    """
     if not messages:
-        return b"text " + content
+        return b"text" if redacted else b"text " + content
     try:
-        meanings = b"\n".join([_meaning(message, protocol) for message in messages])
-        return b"batch " + meanings if is_batch(messages, content) else meanings
+        batch = is_batch(messages, content)
+        if redacted:
+            several = batch or len(messages) > 1
+            messages = [_blanked(message, _within(message, redacted, several)) for message in messages]
+        meant = [_meaning(message, protocol, answers) for message in messages]
+        return b"batch " + b"\n".join(meant) if batch else b"\n".join(meant)
     except (RecursionError, ValueError, OverflowError, TypeError):
         # A value that has no canonical form still means itself.
         return b"text " + content
@@ -61,18 +86,58 @@ def is_batch(messages: Sequence[Message], content: bytes) -> bool:
     return content.lstrip(b"\xef\xbb\xbf \t\r")[:1] == b"[" and messages[0].value.__class__ is not list
 
 
-def _meaning(message: Message, protocol: Protocol) -> bytes:
-    head = f"{message.kind} {message.name} "
-    if message.kind == "reply":
-        return head.encode("utf-8", "surrogatepass") + (_encode(message.id) if message.has_id else b"")
-    return head.encode("utf-8", "surrogatepass") + canonical(compared(message, protocol))
+def _within(message: Message, pointers: Iterable[str], several: bool) -> list[str]:
+    """Of pointers into a frame those into one of its messages, from there."""
+    if not several:
+        return list(pointers)
+    head = pointer(message.index)
+    return [each[len(head) :] for each in pointers if each == head or each.startswith(f"{head}/")]
+
+
+def _blanked(message: Message, pointers: Iterable[str]) -> Message:
+    return replace(message, value=blanked(message.value, pointers))
+
+
+def _meaning(message: Message, protocol: Protocol, answers: bool) -> bytes:
+    head = f"{message.kind} {message.name} ".encode("utf-8", "surrogatepass")
+    if message.kind != "reply":
+        return head + canonical(compared(message, protocol))
+    if answers:
+        head += canonical(compared(message, protocol))
+    return head + (_encode(message.id) if message.has_id else b"")
 
 
 def compared(message: Message, protocol: Protocol) -> Any:
     """The part of a message that is compared: its value without the id and what is volatile."""
     value = message.value
-    for path in (*id_path(message, protocol), *_varying(message, protocol)):
+    for path in id_path(message, protocol):
         value = without(value, path)
+    for path in _varying(message, protocol):
+        value = without(value, path)
+    for path in protocol.tokens:
+        # Nearly all messages have none.
+        if value.__class__ is not dict or path[0] in value:
+            value = without(value, path, emptied=True)
+    return value
+
+
+def blanked(value: Any, pointers: Iterable[str], new: Any = None) -> Any:
+    """The value with null at each of these JSON Pointers, or with what `new` has there."""
+    for each in pointers:
+        value = _put(value, [step.replace("~1", "/").replace("~0", "~") for step in each.split("/")[1:]], new)
+    return value
+
+
+def _put(value: Any, steps: Sequence[str], new: Any) -> Any:
+    if not steps:
+        return new
+    step, rest = steps[0], steps[1:]
+    inside = get(new, (int(step) if new.__class__ is list and step.isdecimal() else step,))
+    inside = None if inside is MISSING else inside
+    if isinstance(value, dict) and step in value:
+        return {name: _put(each, rest, inside) if name == step else each for name, each in value.items()}
+    if isinstance(value, list) and step.isdecimal():
+        return [_put(each, rest, inside) if at == int(step) else each for at, each in enumerate(value)]
     return value
 
 
@@ -80,33 +145,40 @@ def id_path(message: Message, protocol: Protocol) -> tuple[Path, ...]:
     """Where the id of a message stands in its value: one path, or none."""
     if not message.has_id:
         return ()
-    for shape in protocol.shapes:
-        if shape.when.holds(message.value):
-            return next(((path,) for path in shape.id if get(message.value, path) is not MISSING), ())
-    return ()
+    if isinstance(message, Said):
+        return (message.path,) if message.path else ()
+    shape = protocol.shape(message.side, message.value)
+    if shape is None:
+        return ()
+    return next(((path,) for path in shape.id if get(message.value, path) is not MISSING), ())
 
 
 def _varying(message: Message, protocol: Protocol) -> tuple[Path, ...]:
     """What the protocol calls volatile, and ids of the host's other requests: both differ in every session."""
     own, other = protocol.messages[message.side], protocol.messages[message.side.other]
     definition = own.get(message.name) or other.get(message.name)
-    if definition is None:
+    if definition is None or not (definition.volatile or definition.cancels):
         return protocol.volatile
     return (*protocol.volatile, *definition.volatile, *definition.cancels)
 
 
-def without(value: Any, path: Path) -> Any:
-    """`value` without what is at `path`; an element of an array becomes null, so that the others stay."""
+def without(value: Any, path: Path, *, emptied: bool = False) -> Any:
+    """`value` without what is at `path`; an element of an array becomes null, so that the others stay.
+
+    `emptied`: the objects around it go too where they hold nothing else.
+    """
     if not path:
         return None
     step, rest = path[0], path[1:]
-    if isinstance(value, dict) and step in value:
-        copy = dict(value)
-        if rest:
-            copy[step] = without(value[step], rest)
-        else:
-            del copy[step]
-        return copy
+    if isinstance(value, dict):
+        if step not in value:
+            return value
+        if not rest:
+            return {name: each for name, each in value.items() if name != step}
+        inner = without(value[step], rest, emptied=emptied)
+        if emptied and inner == {}:
+            return {name: each for name, each in value.items() if name != step}
+        return value if inner is value[step] else {**value, step: inner}
     if isinstance(value, list) and not isinstance(step, str):
         return [without(item, rest) if step is None or step == at else item for at, item in enumerate(value)]
     return value

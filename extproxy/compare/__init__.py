@@ -1,0 +1,1 @@
+"""How two sessions compare: values by stable names, a canonical form, and what belongs to what."""

@@ -1,0 +1,252 @@
+"""Finding secrets in a frame: what a protocol, a user, a name or a shape says, with the places in the text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from extproxy.events import Side
+from extproxy.protocols.model import Protocol
+from extproxy.protocols.paths import Path, pointer
+from extproxy.redaction.jsontext import Cut, Leaf, is_json, leaves, raw_cuts
+from extproxy.redaction.rules import KINDS, Places, Rules
+from extproxy.redaction.secrets import (
+    PLACEHOLDER,
+    hits_in,
+    holds_placeholder,
+    is_flag,
+    is_spared,
+    means_a_secret,
+    shapes_in,
+    value_of,
+)
+
+NESTED: Final = 8
+"""JSON in strings in strings: so many levels are looked into."""
+BLANKED: Final = re.compile(r"<(?:text|secret) [0-9]+>")
+
+_LABELS: Final = ("name", "key", "header", "variable")
+_URL_PARTS: Final = re.compile(r"://([^/?#@\s]+)@|[?&][^=&#]*=([^&#]+)")
+_NOWHERE: Final = Places(())
+_decode: Final = msgspec.json.Decoder().decode
+
+
+class Found(Struct, frozen=True):
+    """A secret in a text, or a place that holds a placeholder already (an empty one)."""
+
+    start: int
+    end: int
+    kind: str
+    pointer: str
+    put: str | None = None
+    """What stands there instead, where that is no placeholder of its own."""
+    secret: str | None = None
+    """The whole of it, where only a part stands here."""
+
+
+NONE: Final[Mapping[int, list[Found]]] = {}
+
+
+class Finder:
+    """Finds what has to go, by the protocols that may be meant and by a user's rules."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self.use(())
+
+    def use(self, protocols: tuple[Protocol, ...]) -> None:
+        """Read frames by these protocols from now on: the secret places of all of them count."""
+        self._secret = [path for each in protocols for path in each.secret] + list(self._rules.paths)
+        # As long as several protocols may be meant, a number is no secret: by its name alone it never is.
+        self._numbers = self._secret if len(protocols) == 1 else list(self._rules.paths)
+        self._at_strings, self._at_numbers = Places(self._secret), Places(self._numbers)
+        urls = [path for each in protocols for path in each.secret_urls]
+        self._urls = Places(urls)
+        self._speaking = [
+            protocol
+            for protocol in protocols
+            if any(each.secret for messages in protocol.messages.values() for each in messages.values())
+        ]
+        own = [
+            path
+            for protocol in self._speaking
+            for messages in protocol.messages.values()
+            for definition in messages.values()
+            for path in definition.secret
+        ]
+        self.words: list[tuple[bytes, ...]] = []
+        """Names of members, in quotes: a line that has all of one of these may have a secret place."""
+        self.careful = bool(self._rules.patterns or self._rules.names or self._rules.blank)
+        """Whether no line can be passed over after a look at its bytes."""
+        for path in (*self._secret, *urls, *own):
+            names = tuple(f'"{step}"'.encode() for step in path if isinstance(step, str))
+            # What may be escaped in more ways than one cannot be looked for in bytes.
+            plain = names and all(name.isascii() and not name.strip(b'"').count(b"\\") for name in names)
+            if not plain or any(b'"' in name[1:-1] or b"/" in name for name in names):
+                self.careful = True
+            self.words.append(names)
+        self.words = [words for words in dict.fromkeys(self.words) if words]
+
+    def in_text(self, text: str, at: str = "") -> list[Found]:
+        """What a text has to lose."""
+        found = [Found(hit.start, hit.end, hit.kind, at) for hit in hits_in(text)]
+        return [*found, *self.by_rules(text, at)]
+
+    def by_rules(self, text: str, at: str) -> list[Found]:
+        """What the user's rules take out of a text."""
+        made: list[Found] = []
+        for pattern in self._rules.patterns:
+            for found in pattern.finditer(text):
+                start, end = found.span(1) if pattern.groups and found[1] is not None else found.span()
+                if end > start and not _touches_placeholder(text, start, end):
+                    made.append(Found(start, end, "--redact", at))
+        for pattern, word in self._rules.names:
+            made += [Found(*found.span(), KINDS[word], at, word) for found in pattern.finditer(text)]
+        return made
+
+    def own_places(self, side: Side, text: str) -> list[Path]:
+        """The secret places of the very message, where a protocol names some."""
+        if not self._speaking:
+            return []
+        try:
+            value: Any = _decode(text)
+        except (msgspec.DecodeError, RecursionError):
+            return []
+        readings = (protocol.read(side, value) for protocol in self._speaking)
+        return [path for each in readings if each.definition is not None for path in each.definition.secret]
+
+    def in_json(
+        self,
+        text: str,
+        own: list[Path],
+        also: Mapping[int, list[Found]] = NONE,
+        level: int = 0,
+        outer: str | None = None,
+    ) -> list[Found]:
+        """The secrets of a JSON text; `outer` is the pointer of the string that holds it."""
+        found: list[Found] = []
+        places, numbers = (self._at_strings, self._at_numbers) if outer is None else (_NOWHERE, _NOWHERE)
+        if own:
+            places, numbers = Places([*self._secret, *own]), Places([*self._numbers, *own])
+        labelled: list[Leaf] = []
+        for number, leaf in enumerate(leaves(text)):
+            at = pointer(*leaf.steps) if outer is None else outer
+            if leaf.is_name:
+                found += self.in_name(text, leaf, at)
+            elif not leaf.is_string:
+                if numbers.cover(leaf.steps):
+                    put = "0" if leaf.text != "0" else None
+                    found.append(Found(leaf.start, leaf.end if put else leaf.start, "secret place", at, put=put))
+            else:
+                if leaf.labels is not None and leaf.steps[-1] == "value":
+                    labelled.append(leaf)
+                found += self._string(text, leaf, at, places, also.get(number, ()), level)
+        done = {each.start for each in found}
+        for leaf in labelled:
+            if leaf.start not in done and _label(leaf):
+                at = pointer(*leaf.steps) if outer is None else outer
+                found += self._mapped(text, leaf, at, self._whole(leaf.text, "named value"))
+        return found
+
+    def in_name(self, text: str, leaf: Leaf, at: str) -> list[Found]:
+        """A name is no secret, but it may hold one."""
+        if len(leaf.text) < 10 and not self.careful:
+            return []
+        if holds_placeholder(leaf.text):
+            return [Found(leaf.start, leaf.start, "name", at)]
+        hits = [Found(hit.start, hit.end, hit.kind, at) for hit in shapes_in(leaf.text)]
+        return self._mapped(text, leaf, at, one_by_one([*hits, *self.by_rules(leaf.text, at)]))
+
+    def _string(self, text: str, leaf: Leaf, at: str, places: Places, also: Iterable[Found], level: int) -> list[Found]:
+        value = leaf.text
+        if not value:
+            return []
+        if places.cover(leaf.steps):
+            return self._mapped(text, leaf, at, self._whole(value, "secret place"))
+        if self._is_named(leaf):
+            return self._mapped(text, leaf, at, self._whole(value, "named value"))
+        if self._rules.blank and _is_prose(value):
+            return self._mapped(text, leaf, at, [Found(0, len(value), "free text", at, blank(value))])
+        inner = [*also]
+        if self._urls.cover(leaf.steps):
+            inner += [Found(*span, "secret in a URL", at) for span in _url_parts(value)]
+        if level < NESTED and value.lstrip(" \t\r\n")[:1] in ("{", "[", '"') and len(value) > 6 and is_json(value):
+            inner += self.in_json(value, [], NONE, level + 1, at)
+            inner += self.by_rules(value, at)
+        else:
+            inner += self.in_text(value, at)
+        return self._mapped(text, leaf, at, one_by_one(inner))
+
+    def _is_named(self, leaf: Leaf) -> bool:
+        steps = leaf.steps
+        if not steps:
+            return False
+        if isinstance(steps[-1], str):
+            return means_a_secret(steps[-1])
+        if leaf.before is not None and leaf.before.text.startswith("--") and is_flag(leaf.before.text):
+            return not leaf.text.startswith("-")
+        return len(steps) > 1 and isinstance(steps[-2], str) and means_a_secret(steps[-2])
+
+    def _whole(self, value: str, kind: str) -> list[Found]:
+        """A string that is a secret, but for its scheme; an empty find where a placeholder stands already."""
+        if holds_placeholder(value):
+            return [Found(0, 0, kind, "")]
+        where = value_of(value) if kind != "secret place" else (None if is_spared(value) else (0, len(value)))
+        return [] if where is None else [Found(*where, kind, "")]
+
+    def _mapped(self, text: str, leaf: Leaf, at: str, inner: list[Found]) -> list[Found]:
+        """What was found in a decoded string, as places in the text that holds it."""
+        if not inner:
+            return []
+        raw = text[leaf.start : leaf.end]
+        cuts = raw_cuts(raw, [Cut(each.start, each.end, "") for each in inner])
+        ordered = sorted(inner, key=lambda each: each.start)
+        return [
+            replace(each, start=leaf.start + cut.start, end=leaf.start + cut.end, pointer=at)
+            for each, cut in zip(ordered, cuts, strict=True)
+        ]
+
+
+def _label(leaf: Leaf) -> bool:
+    """Whether the object says beside `value` that it is a secret: `{"name": "API_KEY", "value": …}`."""
+    labels: Mapping[str, Leaf] = leaf.labels or {}
+    return any(name in labels and means_a_secret(labels[name].text) for name in _LABELS)
+
+
+def _url_parts(url: str) -> Iterator[tuple[int, int]]:
+    for found in _URL_PARTS.finditer(url):
+        group = 1 if found[1] is not None else 2
+        if not is_spared(found[group]):
+            yield found.span(group)
+
+
+def one_by_one(found: list[Found]) -> list[Found]:
+    """In their order, those that overlap united."""
+    made: list[Found] = []
+    for each in sorted(found, key=lambda one: (one.start, -one.end)):
+        if made and each.start < made[-1].end:
+            if each.end > made[-1].end:
+                made[-1] = replace(made[-1], end=each.end)
+        else:
+            made.append(each)
+    return made
+
+
+def _touches_placeholder(text: str, start: int, end: int) -> bool:
+    """Whether a part of a text has something in common with a placeholder."""
+    return any(found.start() < end and start < found.end() for found in PLACEHOLDER.finditer(text))
+
+
+def _is_prose(value: str) -> bool:
+    """Whether a string is what people or models write: it has white space, or is long."""
+    return (len(value) > 64 or any(each.isspace() for each in value)) and not BLANKED.fullmatch(value)
+
+
+def blank(text: str) -> str:
+    """What stands in place of free text."""
+    return f"<text {len(text)}>"
