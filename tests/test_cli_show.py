@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import json
+import os
 import re
 import signal
+import subprocess
 
 import pytest
 from making import MS, frame, write_recording
-from support import EXTPROXY, RECORDINGS, ROOT
+from mermaid import problems
+from support import EXTPROXY, PATIENCE, RECORDINGS, ROOT
 
 from extproxy import store
 from extproxy.cli.main import run
@@ -237,18 +242,225 @@ def test_json_keeps_big_ids_and_tells_batches(show, tmp_path):
 
 def test_the_example_in_the_docs_is_what_json_gives(show, tmp_path, monkeypatch):
     page = (ROOT / "docs" / "show-json.md").read_text()
-    recording, output = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    recording, output, exchange, stats = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "weather.ndjson").write_text(recording)
     assert show("weather.ndjson", "--json").decode() == output
+    assert show("weather.ndjson", "--json", "--exchanges", "id:7").decode() == exchange
+    assert show("weather.ndjson", "--json", "--stats", "id:7").decode().startswith(stats)
 
 
 def test_every_member_that_json_gives_is_in_the_docs(show):
     page = (ROOT / "docs" / "show-json.md").read_text()
     for path in ALL:
-        for line in objects(show(path, "--json")):
-            inner = line.get("session") or line.get("summary") or line
+        told = objects(show(path, "--json"))
+        told += objects(show(path, "--json", "--exchanges"))
+        told += objects(show(path, "--json", "--stats"))
+        for line in told:
+            inner = next((line[name] for name in ("session", "summary") if list(line) == [name]), line)
             assert [name for name in inner if f"`{name}`" not in page] == []
+
+
+# ---- exchanges, figures, diagrams
+
+
+def test_exchanges_take_terms_and_last(show, capfdbinary):
+    lines = objects(show(TRICKY, "--exchanges", "--json"))
+    asked = [line["n"] for line in objects(show(TRICKY, "--json", "is:request")) if "n" in line]
+    assert [line["n"] for line in lines] == asked
+    assert [line["n"] for line in lines if line["state"] == "late"] == [40]
+    assert [line["n"] for line in objects(show(TRICKY, "--exchanges", "--json", "--last", "2"))] == asked[-2:]
+    assert [line["n"] for line in objects(show(TRICKY, "--exchanges", "--json", "latency:1s.."))] == [40]
+    assert [line["n"] for line in objects(show(TRICKY, "--exchanges", "--json", "too late"))] == [40]
+    assert run(["show", TRICKY, "--exchanges", "type:tool_call"]) == 0
+    streams = capfdbinary.readouterr()
+    assert b"extproxy: 1 of 23 exchanges match" in streams.err
+    assert streams.out.count(b"\n") == 3
+
+
+def test_an_open_exchange_of_a_running_session_is_open_and_of_a_finished_one_unanswered(show, tmp_path):
+    said = [header(), frame(Side.HOST, 1 * MS, '{"jsonrpc":"2.0","id":1,"method":"never"}'), Eof(Side.HOST, 9 * MS)]
+    path = str(write_recording(tmp_path / "a.ndjson", *said, Closed(9 * MS, "end", 1, 0)))
+    (line,) = objects(show(path, "--exchanges", "--json"))
+    assert (line["state"], line["age"]) == ("unanswered", 0.008)
+    assert b">8.0 ms" in show(path, "--exchanges")
+    (row, total) = objects(show(path, "--stats", "--json"))
+    assert (row["open"], total["open"], total["total"]) == (1, 1, True)
+
+
+def test_exchanges_can_be_followed(lab, tmp_path):
+    path = write_recording(
+        tmp_path / "a.ndjson", header(), frame(Side.HOST, 0, '{"jsonrpc":"2.0","id":1,"method":"one"}')
+    )
+    watcher = follow(lab, str(path), "--exchanges", "--json")
+    append(path, frame(Side.HOST, MS, '{"jsonrpc":"2.0","id":2,"method":"two"}'))
+    append(path, frame(Side.CHILD, 2 * MS, '{"jsonrpc":"2.0","id":2,"result":{}}'))
+    watcher.out.wait_for(b'"two"')
+    append(path, frame(Side.CHILD, 3 * MS, '{"jsonrpc":"2.0","id":1,"result":{}}'))
+    watcher.out.wait_for(b'"one"')
+    append(path, Closed(4 * MS, "end", 2, 2, 0, 0))
+    assert watcher.wait() == 0
+    assert [line["n"] for line in objects(watcher.out.rest())] == [2, 1]
+
+
+def test_several_sessions_have_their_own_exchanges_and_common_figures(show, state):
+    for second, name in enumerate(("weather", "clock")):
+        started = f"2026-11-29T21:30:0{second}.000000Z"
+        said = ['{"jsonrpc":"2.0","id":1,"method":"go"}'] * (second + 1)
+        path = state / f"20261129-21300{second}-000-{name}-{second}{store.SUFFIX}"
+        write_recording(path, *session(f"./{name}", started, *said))
+    lines = show("@all", "--exchanges").decode().splitlines()
+    assert [line.startswith("──") for line in lines].count(True) == 2
+    assert any(" 1.001 " in line for line in lines)
+    assert {line["recording"][-28:] for line in objects(show("@all", "--exchanges", "--json"))} != {""}
+    assert objects(show("@all", "--stats", "--json"))[-1]["open"] == 3
+    assert run(["show", "@all", "--mermaid"]) == 2
+
+
+@pytest.mark.parametrize("name", ["zot-tricky", "opal-session", "mcp-crash-at-start", "zotrpc-session"])
+def test_a_diagram_is_sound_whole_and_in_parts(show, name):
+    path = str(RECORDINGS / f"{name}.extproxy.ndjson")
+    for arguments in ([], ["--last", "3"], ["is:request", "--pair"], ["is:finding", "-C", "1"], ["is:stderr"]):
+        assert problems(show(path, "--mermaid", *arguments).decode()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--stats", "--exchanges"], "--exchanges and --stats exclude each other"),
+        (["--raw", "--from", "host", "--mermaid"], "exclude each other"),
+        (["--stats", "--last", "3"], "--last does not go with --stats"),
+        (["--exchanges", "--pair"], "--pair does not go with --exchanges"),
+        (["--mermaid", "--json"], "--json does not go with --mermaid"),
+        (["--get", "a", "-v"], "-v does not go with --get PATH"),
+        (["-O", "x"], "-O goes with --get PATH"),
+        (["--get", "a b"], "cannot read the path"),
+    ],
+)
+def test_what_does_not_go_together_is_refused_with_a_sentence(arguments, says, capsys):
+    assert run(["show", TRICKY, *arguments]) == 2
+    assert says in capsys.readouterr().err
+
+
+# ---- the other half
+
+
+def test_pair_shows_the_rest_of_each_exchange_in_its_place(show):
+    assert numbers(show(TRICKY, "is:request", "id:215703968694", "--pair")) == [40, 51]
+    assert numbers(show(TRICKY, "too late", "--pair")) == [40, 51]
+    assert numbers(show(TRICKY, "too late", "--pair", "--last", "1")) == [51]
+    assert numbers(show(TRICKY, "type:ready", "--pair")) == [15, 16]
+    opal = str(RECORDINGS / "opal-session.extproxy.ndjson")
+    assert numbers(show(opal, "type:tool_execution_end", "call_id=call_2", "--pair")) == [30, 31]
+
+
+def test_pair_while_following_shows_a_request_once_its_reply_asks_for_it(lab, tmp_path):
+    said = [frame(Side.HOST, n * MS, f'{{"jsonrpc":"2.0","id":{n},"method":"m{n}"}}') for n in (1, 2)]
+    path = write_recording(tmp_path / "a.ndjson", header(), *said)
+    watcher = follow(lab, str(path), "--pair", "is:error")
+    append(path, frame(Side.CHILD, 3 * MS, '{"jsonrpc":"2.0","id":1,"result":{}}'))
+    append(path, frame(Side.CHILD, 4 * MS, '{"jsonrpc":"2.0","id":2,"error":{"code":1,"message":"no"}}'))
+    append(path, Closed(5 * MS, "end", 2, 2, 0, 0))
+    assert watcher.wait() == 0
+    assert numbers(watcher.out.rest()) == [2, 4]
+
+
+# ---- values
+
+
+def test_get_prints_a_value_a_line(show):
+    weather = str(RECORDINGS / "zot-weather.extproxy.ndjson")
+    assert show(weather, "--get", "args") == b'{"city":"Berlin"}\n{"city":""}\n'
+    assert show(weather, "--get", "args.city", "--last", "2") == b"Berlin\n\n"
+    assert show(weather, "--get", "args.city", "--json") == b'"Berlin"\n""\n'
+    assert show(weather, "--get", "args.city", "args.city=B*") == b"Berlin\n"
+    assert show(weather, "--get", "content[].text", "args.city=Berlin", "--pair").startswith(b"Berlin: 16")
+
+
+def test_get_gives_strings_as_they_are_when_piped(show, tmp_path):
+    text = 'a\n"b"\t\x1b[31mé'
+    path = write_recording(
+        tmp_path / "a.ndjson", header(), frame(Side.CHILD, 0, json.dumps({"type": "x", "text": text}))
+    )
+    assert show(str(path), "--get", "text").decode() == text + "\n"
+
+
+def test_get_says_when_nothing_is_there(capsys):
+    assert run(["show", TRICKY, "--get", "no.such.thing"]) == 0
+    streams = capsys.readouterr()
+    assert streams.out == ""
+    assert "no frame that was asked for has anything at this path" in streams.err
+
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+@pytest.fixture
+def images(tmp_path):
+    blocks = [
+        {"type": "image", "data": base64.b64encode(PNG + bytes([n])).decode(), "mime_type": "image/png"} for n in (1, 2)
+    ]
+    broken = {"type": "image", "data": "!!", "mime_type": "image/png"}
+    said = [
+        {"type": "tool_result", "id": "1", "content": blocks},
+        {"type": "tool_result", "id": "2", "content": [broken]},
+    ]
+    frames = [frame(Side.CHILD, n, json.dumps(each)) for n, each in enumerate(said)]
+    return str(write_recording(tmp_path / "images.ndjson", header(), *frames))
+
+
+def test_get_writes_images_to_files_and_overwrites_none(images, tmp_path, capfdbinary):
+    folder = tmp_path / "new" / "pictures"
+    assert run(["show", images, "--get", "content[].data", "-O", f"{folder}/"]) == 0
+    streams = capfdbinary.readouterr()
+    assert streams.out.decode().splitlines() == [str(folder / name) for name in ("1.png", "1-2.png", "2.txt")]
+    assert b"image/png, 9 B of #1 written to" in streams.err
+    assert b"no base64" in streams.err
+    assert (folder / "1.png").read_bytes() == PNG + b"\x01"
+    assert (folder / "1-2.png").read_bytes() == PNG + b"\x02"
+    assert (folder / "2.txt").read_bytes() == b"!!"
+    assert run(["show", images, "--get", "content[0]", "-O", str(folder / "1.png")]) == 0
+    assert (folder / "1.png").read_bytes() == PNG + b"\x01"
+    assert (folder / "1-3.png").read_bytes() == PNG + b"\x01"
+
+
+def test_base64_is_printed_as_it_is_and_the_way_to_a_file_is_told(images, capfdbinary):
+    assert run(["show", images, "--get", "content[0].data"]) == 0
+    streams = capfdbinary.readouterr()
+    assert streams.out == base64.b64encode(PNG + b"\x01") + b"\n!!\n"
+    assert b"1 value is base64 of image/png: -O FOLDER writes the bytes to files" in streams.err
+
+
+def test_a_file_that_cannot_be_written_is_said_in_a_sentence(images, tmp_path, capsys):
+    (tmp_path / "plain").write_text("")
+    assert run(["show", images, "--get", "content[0].data", "-O", str(tmp_path / "plain" / "x.png")]) == 2
+    assert "cannot write" in capsys.readouterr().err
+
+
+def test_on_a_terminal_values_are_safe_and_images_short(images, lab, tmp_path):
+    text = json.dumps({"type": "x", "text": "one\ttab\n\x1b[31mred\u202e"})
+    path = write_recording(tmp_path / "a.ndjson", header(), frame(Side.CHILD, 0, text))
+    shown = on_a_terminal(lab, "show", str(path), "--get", "text")
+    assert shown.splitlines() == [b"one    tab", b"\\x1b[31mred\\u202e"]
+    assert b"(image/png, 9 B)" in on_a_terminal(lab, "show", images, "--get", "content[0].data")
+
+
+def on_a_terminal(lab, *arguments: str) -> bytes:
+    """What a command writes to a terminal that is its stdout."""
+    ours, theirs = os.openpty()
+    try:
+        process = subprocess.Popen(
+            [*EXTPROXY, *arguments], stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.DEVNULL, env=lab.env
+        )
+        os.close(theirs)
+        out = b""
+        with contextlib.suppress(OSError):  # Linux says so when the other end is closed
+            while piece := os.read(ours, 65536):
+                out += piece
+        assert process.wait(PATIENCE) == 0
+    finally:
+        os.close(ours)
+    return out.replace(b"\r\n", b"\n")
 
 
 # ---- which session

@@ -29,7 +29,10 @@ def keep(session: str, name: str) -> None:
     """
     path = copy(session, name)
     click.echo(f"kept in {safe(path)}")
-    click.echo("It holds everything that was said, secrets included: look before you commit it.")
+    if store.stored(path).header.redaction == "on":
+        click.echo("Secrets that could be told were taken out; look before you commit it all the same.")
+    else:
+        click.echo("It holds everything that was said, secrets included: look before you commit it.")
 
 
 def copy(session: str, name: str) -> str:

@@ -4,20 +4,32 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import click
 
-from extproxy import store
+from extproxy import config, store
+from extproxy.cli.normalized import Normalized
+from extproxy.cli.reading import (
+    Asked,
+    Chosen,
+    bodies,
+    events,
+    names_of_sides,
+    split_session,
+    tell_unread,
+)
 from extproxy.cli.showing import JsonLines, Lines, Output, Shown
 from extproxy.cli.terms import split_terms
 from extproxy.errors import UsageError
-from extproxy.events import Event, Frame, Header, Unread
-from extproxy.filter import PLAIN_SIDES, Filter, Outcome, Sides, compile_terms, outcome_of
+from extproxy.events import Frame, Header, Unread
+from extproxy.filter import compile_terms
+from extproxy.known import choose, known_anyway
+from extproxy.lookup import read_path
 from extproxy.pick import Gap, Picker
-from extproxy.protocols import Protocol, built_in
-from extproxy.session import Entry, Session
+from extproxy.safe import safe
+from extproxy.session import Entry
 from extproxy.terminal import Screen
 
 EPILOG = """\b
@@ -34,6 +46,8 @@ TERMs say which messages; all must hold:
   latency:50ms..               by the time from request to reply
   is:error  is:open  is:unanswered  is:finding  is:request  is:reply
   is:event  is:text  is:stderr
+  args.city=Berlin             by a value in the frame; * stands for anything
+  args.city!=Berlin  error=    another value; anything at all
   weather                      says the word
   -type:event                  a leading - turns a term round
 
@@ -42,10 +56,30 @@ Examples:
   extproxy show                          the newest session
   extproxy show -f                       the one that runs, or the next to begin
   extproxy show @weather is:error -C 3   errors, with three lines around each
+  extproxy show args.city=Berlin --pair  calls with that argument, and their answers
   extproxy show -v type:tool_call        with bodies
+  extproxy show --exchanges latency:1s.. what took long
+  extproxy show --stats                  counts, sizes and latencies by name
+  extproxy show --get content[].text type:tool_result
+  extproxy show --get content[0].data -O pictures/
+  extproxy show --mermaid --last 20      a diagram to paste into an issue
   extproxy show --raw --from child       the child's bytes, exactly
+  extproxy show --normalized -v          the same text for each session that differs in ids only
   extproxy show --json latency:1s.. | jq .session,.name
 """
+
+FORMS = ("raw", "get", "exchanges", "stats", "mermaid")
+"""Options that say in which form: one at a time."""
+FIT = {
+    "raw": {"last", "context", "follow"},
+    "get": {"last", "follow", "pair", "as_json", "output", "normalized"},
+    "exchanges": {"last", "follow", "as_json"},
+    "stats": {"follow", "as_json"},
+    "mermaid": {"last", "context", "follow", "pair"},
+    "": {"last", "context", "follow", "pair", "as_json", "verbose", "normalized"},
+}
+"""What goes with each form, and with none; terms, --protocol, --from and --color always do."""
+NAMES = {"as_json": "--json", "get": "--get PATH", "context": "-C", "follow": "-f", "output": "-O", "verbose": "-v"}
 
 
 class TermsCommand(click.Command):
@@ -64,97 +98,128 @@ class TermsCommand(click.Command):
 @click.option("-v", "--verbose", count=True, help="Open bodies, fold nothing; -vv shows more of large ones.")
 @click.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N (that match).")
 @click.option("-C", "--context", type=click.IntRange(0), default=0, metavar="N", help="N lines around each match.")
+@click.option("--pair", is_flag=True, help="With each match the rest of its exchange: the request, its answer.")
+@click.option("--exchanges", is_flag=True, help="A line an exchange, with its end, its latency and a bar.")
+@click.option("--stats", is_flag=True, help="By name: count, bytes, errors, latency p50, p95 and max, open ones.")
+@click.option("--mermaid", is_flag=True, help="A Mermaid sequence diagram.")
+@click.option("--get", metavar="PATH", help="The values at PATH, as in result.content[0].text, one a line.")
+@click.option("-O", "--output", metavar="FILE|FOLDER", help="With --get: each value to a file; base64 is decoded.")
 @click.option("--raw", is_flag=True, help="The exact bytes of one side; needs --from.")
 @click.option("--from", "side", metavar="SIDE", help="Only this side; the same as the term from:SIDE.")
+@click.option("--normalized", is_flag=True, help="Names for ids, times and the like: <id 1>, as diff compares them.")
 @click.option("--json", "as_json", is_flag=True, help="JSON, an object a line, for other programs.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="When to use colour.")
-@click.option("--protocol", metavar="NAME", help="Read the frames as this protocol.")
+@click.option("--protocol", metavar="NAME", help="Read the frames as this protocol: its name or its file.")
 @click.pass_context
 def show(ctx: click.Context, /, **options: Any) -> None:
     """Show a session: what was said, by whom, when, and what is wrong with it."""
-    registry = built_in()
-    protocol = registry[options["protocol"]] if options["protocol"] else None
-    selector, terms = _session_and_terms(ctx.meta["words"])
-    if options["side"]:
-        terms.append(f"from:{options['side']}")
-    wanted = compile_terms(terms, _sides(registry)) if terms else None
+    form = _form(options)
+    asked = _asked(ctx.meta["words"], options)
     screen = Screen(sys.stdout, options["color"])
-    if options["raw"]:
+    if form == "raw":
         if not options["side"]:
             raise UsageError("--raw gives the bytes of one side: add --from host, --from child or --from stderr")
-        _raw(selector, options, terms, wanted, protocol, screen)
-        return
-    _show(selector, options, wanted, protocol, screen)
+        _raw(asked, screen)
+    elif form in ("exchanges", "stats", "mermaid"):
+        from extproxy.cli import overviews
+
+        {"exchanges": overviews.exchanges, "stats": overviews.stats, "mermaid": overviews.mermaid}[form](asked, screen)
+    elif form == "get":
+        from extproxy.cli.values import Values
+
+        _show(asked, Values(screen, asked, options["output"]))
+    elif asked.as_json:
+        _show(asked, JsonLines(screen))
+    else:
+        _show(asked, Lines(screen, asked.verbose, whole=asked.whole()))
 
 
-def _session_and_terms(words: list[str]) -> tuple[str | None, list[str]]:
-    """SESSION is the first word that names one: `@...`, or a recording; the others are terms."""
-    for index, word in enumerate(words):
-        if word.startswith("@") or _names_a_file(word):
-            return word, [*words[:index], *words[index + 1 :]]
-    return None, list(words)
+def _form(options: dict[str, Any]) -> str:
+    """Which form is asked for; UsageError when two are, or an option that means nothing in it."""
+    forms = [form for form in FORMS if options[form]]
+    if len(forms) > 1:
+        raise UsageError(f"{_name(forms[0])} and {_name(forms[1])} exclude each other")
+    form = forms[0] if forms else ""
+    for each in sorted(set().union(*FIT.values()) - FIT[form]):
+        if options[each]:
+            if not form:
+                raise UsageError(f"{_name(each)} goes with --get PATH")
+            raise UsageError(f"{_name(each)} does not go with {_name(form)}")
+    return form
 
 
-def _names_a_file(word: str) -> bool:
-    """Whether a word is meant as a file. A bare `weather` is not, only because a program of that name lies here."""
-    if word.endswith((".ndjson", ".jsonl")):
-        return True
-    if not os.path.isfile(word):
-        return False
-    if os.path.basename(word) != word:
-        return True
-    try:
-        with open(word, "rb") as file:
-            return file.read(12) == b'{"extproxy":'
-    except OSError:
-        return False
+def _name(option: str) -> str:
+    return NAMES.get(option, f"--{option}")
 
 
-def _sides(registry: Iterable[Protocol]) -> Sides:
-    """All names of sides that the protocols give, for `from:`."""
-    named = {name: side for protocol in registry for side, name in protocol.sides.items()}
-    return {**named, **PLAIN_SIDES}
+def _tell(text: str) -> None:
+    print(f"extproxy: {safe(text)}", file=sys.stderr)
 
 
-# ---- shown as lines
+def _asked(words: list[str], options: dict[str, Any]) -> Asked:
+    registry, protocol = known_anyway(_tell), None
+    if options["protocol"]:
+        registry, protocol = choose(registry, options["protocol"])
+    selector, terms = split_session(words)
+    if options["side"]:
+        terms.append(f"from:{options['side']}")
+    places = bodies(registry)
+    return Asked(
+        selector=selector,
+        registry=registry,
+        protocol=protocol,
+        terms=terms,
+        wanted=compile_terms(terms, names_of_sides(registry), places) if terms else None,
+        bodies=places,
+        follow=options["follow"],
+        last=options["last"],
+        context=options["context"],
+        pair=options["pair"],
+        get=read_path(options["get"]) if options["get"] else None,
+        verbose=options["verbose"],
+        as_json=options["as_json"],
+        normalized=config.load(os.curdir).normalize if options["normalized"] else None,
+    )
 
 
-def _show(
-    selector: str | None,
-    options: dict[str, Any],
-    wanted: Filter | None,
-    protocol: Protocol | None,
-    screen: Screen,
-) -> None:
-    follow = options["follow"]
-    paths = [_begin(selector)] if follow else store.select(selector or "@")
-    if follow and selector == "@all":
-        raise UsageError("-f follows one session: name it, or leave SESSION out for the newest")
+# ---- shown line by line
+
+
+class _Item:
+    """An entry, and whether it is asked for."""
+
+    __slots__ = ("entry", "shown", "wanted")
+
+    def __init__(self, shown: Shown, entry: Entry, wanted: bool) -> None:
+        self.shown = shown
+        self.entry = entry
+        self.wanted = wanted
+
+
+def _show(asked: Asked, output: Output) -> None:
+    paths = asked.paths()
     several = len(paths) > 1
-    output: Output = JsonLines(screen)
-    if not options["as_json"]:
-        output = Lines(screen, options["verbose"], whole=wanted is None, several=several)
-    shown = {path: Shown(path, Session(built_in(), protocol), several) for path in paths}
-    futures = {}
-    if wanted is not None and wanted.asks_the_future and not follow:
-        futures = {path: outcomes(store.events(path), Session(built_in(), protocol)) for path in paths}
+    shown = {path: Shown(path, asked.session(), several) for path in paths}
+    chosen = {} if asked.whole() else {path: Chosen(asked, path) for path in paths}
+    picker = Picker[_Item]((lambda item: item.wanted) if chosen else None, asked.context, asked.last)
+    everything = not chosen and asked.last is None
+    named: dict[str, Normalized] = {}
+    if asked.normalized is not None:
+        named = {path: Normalized(one.session, asked.normalized) for path, one in shown.items()}
 
-    def is_wanted(item: tuple[Shown, Entry]) -> bool:
-        assert wanted is not None
-        return wanted.matches(item[1], futures.get(item[0].path))
-
-    picker = Picker(is_wanted if wanted is not None else None, options["context"], options["last"])
-
-    def draw(items: Iterable[tuple[Shown, Entry] | Gap]) -> None:
+    def draw(items: Iterable[_Item | Gap]) -> None:
         for item in items:
-            output.gap(item) if isinstance(item, Gap) else output.entry(*item)
+            output.gap(item) if isinstance(item, Gap) else output.entry(item.shown, item.entry)
 
     def caught_up() -> None:
         draw(picker.release())
+        for one in shown.values():
+            for remark in one.hanging():
+                output.remark(one, remark)
         output.idle()
 
     unread: dict[str, list[Unread]] = {}
-    for path, event in _events(paths, follow, caught_up):
+    for path, event in events(paths, asked.follow, caught_up):
         one = shown[path]
         if isinstance(event, Header):
             one.header = event
@@ -163,86 +228,40 @@ def _show(
         if not isinstance(event, Header):
             one.at = event.at
         entry = one.session.feed(event)
+        one.hangs.look(entry)
         output.learnt(one)
-        if output.has_line(entry):
-            draw(picker.push((one, entry)))
+        if not output.has_line(entry):
+            continue
+        # All of them in order, so that names are the same whatever is asked for.
+        renamed = named[path].entry(entry) if named else entry
+        if everything:
+            output.entry(one, renamed)
+            continue
+        wanted = True
+        if chosen:
+            wanted = chosen[path].matches(entry)
+            for request in chosen[path].earlier(entry) if wanted and asked.pair else ():
+                draw(picker.insert(_Item(one, named[path].entry(request) if named else request, True)))
+        draw(picker.push(_Item(one, renamed, wanted)))
     draw(picker.release())
     for one in shown.values():
         one.over = not store.stored(one.path).running
     output.close(list(shown.values()), picker.matched, picker.seen)
-    screen.flush()
-    _tell_unread(unread)
-
-
-def _events(paths: list[str], follow: bool, idle: Any) -> Iterator[tuple[str, Event]]:
-    if follow:
-        from extproxy import follow as following
-
-        return ((paths[0], event) for event in following.events(paths[0], idle))
-    if len(paths) == 1:
-        return ((paths[0], event) for event in store.events(paths[0]))
-    return store.merged(paths)
-
-
-def _begin(selector: str | None) -> str:
-    from extproxy import follow as following
-
-    def waiting() -> None:
-        print("extproxy: waiting for a session to begin", file=sys.stderr, flush=True)
-
-    return following.begin(selector, waiting)
-
-
-def outcomes(events: Iterable[Event], session: Session) -> dict[tuple[int, int], Outcome]:
-    """What became of each request, for terms that ask it. Holds a few numbers a request, never a frame."""
-    found: dict[tuple[int, int], Outcome] = {}
-    at = 0
-    for event in events:
-        at = at if isinstance(event, Header) else event.at
-        for message in session.feed(event).messages:
-            outcome = outcome_of(message) if message.kind == "reply" else None
-            if outcome is not None and message.exchange is not None:
-                request = message.exchange.request
-                found[request.n, request.index] = outcome
-    for exchange in session.summary(at).open:
-        found[exchange.request.n, exchange.request.index] = Outcome(False, True, None)
-    return found
-
-
-def _tell_unread(unread: dict[str, list[Unread]]) -> None:
-    from extproxy.safe import safe
-
-    for path, events in unread.items():
-        if all(event.kind == "torn" for event in events) and store.stored(path).running:
-            continue  # its last line is being written
-        first = events[0]
-        count = "1 place" if len(events) == 1 else f"{len(events)} places"
-        text = f"{path}: {count} could not be read (line {first.line}: {first.reason}); the rest is shown"
-        print(f"extproxy: {safe(text)}", file=sys.stderr)
+    tell_unread(unread)
 
 
 # ---- raw bytes
 
 
-def _raw(
-    selector: str | None,
-    options: dict[str, Any],
-    terms: list[str],
-    wanted: Filter | None,
-    protocol: Protocol | None,
-    screen: Screen,
-) -> None:
+def _raw(asked: Asked, screen: Screen) -> None:
     """Write the frames of one side, nothing added. Holds no more than one frame."""
+    wanted = asked.wanted
     assert wanted is not None
-    if options["as_json"]:
-        raise UsageError("--raw and --json exclude each other")
-    path = _begin(selector) if options["follow"] else _only(store.select(selector or "@"))
-    future = None
-    if wanted.asks_the_future and not options["follow"]:
-        future = outcomes(store.events(path), Session(built_in(), protocol))
-    decode = len(terms) > 1 or options["last"] or options["context"]
-    session = Session(built_in(), protocol) if decode else None
-    picker = Picker[Entry](lambda entry: wanted.matches(entry, future), options["context"], options["last"])
+    path = asked.path("--raw")
+    future = asked.outcomes(path)
+    decode = len(asked.terms) > 1 or asked.last or asked.context
+    session = asked.session() if decode else None
+    picker = Picker[Entry](lambda entry: wanted.matches(entry, future), asked.context, asked.last)
 
     def write(entries: Iterable[Entry | Gap]) -> None:
         for entry in entries:
@@ -254,7 +273,7 @@ def _raw(
         screen.flush()
 
     unread: list[Unread] = []
-    for _, event in _events([path], options["follow"], caught_up):
+    for _, event in events([path], asked.follow, caught_up):
         if isinstance(event, Unread):
             unread.append(event)
         if session is not None:
@@ -263,10 +282,4 @@ def _raw(
             screen.write_bytes(event.raw)
     write(picker.release())
     screen.flush()
-    _tell_unread({path: unread} if unread else {})
-
-
-def _only(paths: list[str]) -> str:
-    if len(paths) > 1:
-        raise UsageError("--raw gives the bytes of one session: name it")
-    return paths[0]
+    tell_unread({path: unread} if unread else {})

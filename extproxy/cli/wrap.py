@@ -18,7 +18,12 @@ signals, environment and exit status pass through unchanged.
 
 Without -o the recording goes to the state folder ($EXTPROXY_DIR, else
 $XDG_STATE_HOME/extproxy, else ~/.local/state/extproxy); extproxy ls lists
-what is there. A recording holds everything that was said, secrets included.
+what is there. A recording holds what was said, but for secrets: keys, tokens
+and passwords are replaced by <secret 1> and so on, in the recording and the
+view, never on the wire. docs/secrets.md says what counts as one.
+
+EXTPROXY=off in the environment (or 0, no, false) takes the proxy out: the
+command runs in its place, nothing is recorded.
 
 \b
 Exit status: the command's own; 128+n when signal n ended it; 127 when it is
@@ -34,7 +39,7 @@ Examples:
 def _parameter(option: Option) -> click.Option:
     if option.metavar is None:
         return click.Option(option.names, is_flag=True, help=option.help)
-    return click.Option(option.names, metavar=option.metavar, help=option.help)
+    return click.Option(option.names, metavar=option.metavar, multiple=option.many, help=option.help)
 
 
 wrap = click.Command(

@@ -44,9 +44,12 @@ class HostError(Exception):
 
 
 class Extension:
-    """The extension's process: frames in, frames out, each wait bounded by `timeout` seconds."""
+    """The extension's process: frames in, frames out, each wait bounded by `timeout` seconds.
 
-    def __init__(self, command: list[str], timeout: float) -> None:
+    `called` is what errors call it.
+    """
+
+    def __init__(self, command: list[str], timeout: float, called: str = "extension") -> None:
         try:
             pipe = subprocess.PIPE
             self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, bufsize=0)
@@ -56,6 +59,7 @@ class Extension:
         assert self._process.stdout
         self._in, self._out = self._process.stdin, self._process.stdout
         self._timeout = timeout
+        self._called = called
         self._rest = b""
 
     def __enter__(self) -> Extension:
@@ -75,7 +79,7 @@ class Extension:
         try:
             self._in.write(line.encode() + b"\n")
         except BrokenPipeError:
-            raise HostError("the extension no longer reads its input") from None
+            raise HostError(f"the {self._called} no longer reads its input") from None
 
     def receive(self, wanted: str) -> Frame:
         """The next frame; `wanted` says in the error what was waited for."""
@@ -96,7 +100,7 @@ class Extension:
                 raise HostError(f"waited {self._timeout:g} s for {wanted}")
             data = os.read(self._out.fileno(), 1 << 16)
             if not data:
-                raise HostError(f"the extension closed its output while {wanted} was awaited")
+                raise HostError(f"the {self._called} closed its output while {wanted} was awaited")
             self._rest += data
         line, _, self._rest = self._rest.partition(b"\n")
         return line.decode(errors="replace")

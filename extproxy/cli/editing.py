@@ -1,0 +1,177 @@
+"""What `attach` and `detach` share: finding the config, showing the difference, asking, writing."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import sys
+from collections.abc import Iterable, Sequence
+
+import click
+from msgspec import Struct
+from rich.segment import Segment
+from rich.style import Style
+
+from extproxy.attach import config, hosts, jsonc, replacing
+from extproxy.attach.config import Server
+from extproxy.errors import ExtproxyError, UsageError
+from extproxy.proxy.options import read_options
+from extproxy.render.look import BAD, PLAIN, QUIET, STRONG, Look
+from extproxy.safe import safe
+from extproxy.terminal import Screen
+
+MANIFEST = "extension.json"
+_LINES = re.compile(r"[^\n]*\n|[^\n]+")
+_ADDED = Style(color="green")
+
+
+class Config(Struct, frozen=True):
+    """A host's config that was read."""
+
+    path: str
+    """The file itself: links are followed."""
+    content: bytes
+    text: str
+    """The content, byte order mark and line endings as they are."""
+    servers: list[Server]
+
+
+# ---- finding
+
+
+def find(place: str, names: Sequence[str]) -> Config:
+    """The config that CONFIG means: a file, an extension's folder, or a host's name.
+
+    UsageError when there is none, or when it has no server of these names.
+    """
+    path = os.path.realpath(_path(place, names))
+    content = replacing.read(path)
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise UsageError(f"{path} is not UTF-8: only that can be edited") from None
+    try:
+        found = config.servers(text)
+    except ExtproxyError as error:
+        raise UsageError(f"{path}: {error}") from None
+    there = [server.name for server in found]
+    for name in names:
+        if name not in there:
+            raise UsageError(f"{path} has no server {name!r}; it has {', '.join(map(repr, there)) or 'none'}")
+    if not found:
+        raise UsageError(f"{path} has no servers in it")
+    return Config(path, content, text, found)
+
+
+def _path(place: str, names: Sequence[str]) -> str:
+    manifest = os.path.join(place, MANIFEST)
+    if os.path.isfile(manifest):
+        return manifest
+    if os.path.exists(place) and not (place in hosts.HOSTS and os.path.isdir(place)):
+        if os.path.isdir(place):
+            raise UsageError(f"{place} is a folder without an {MANIFEST}: name the file")
+        return place
+    if place not in hosts.HOSTS:
+        known = ", ".join(hosts.HOSTS)
+        raise UsageError(f"there is no file {place}; the hosts whose config can be found by name are {known}")
+    return _of_host(place, names)
+
+
+def _of_host(host: str, names: Sequence[str]) -> str:
+    one = host == "zot"  # a config for each extension
+    if one and len(names) > 1:
+        raise UsageError("each extension of zot has a config of its own: name one --server at a time")
+    home = os.path.expanduser("~")
+    places = hosts.places(host, names[0] if names else "*", sys.platform, os.environ, home)
+    if one and not names:
+        found = sorted({os.path.basename(os.path.dirname(path)) for place in places for path in _fitting(place)})
+        there = f"; there are {', '.join(found)}" if found else f"; looked for {_either(places)}"
+        raise UsageError(f"each extension of zot has a config of its own: name one with --server{there}")
+    for path in places:
+        if os.path.isfile(path):
+            return path
+    raise UsageError(f"no config of {host} is there; looked for {_either(places)}")
+
+
+def _fitting(pattern: str) -> list[str]:
+    import glob
+
+    return glob.glob(pattern)
+
+
+def _either(places: Iterable[str]) -> str:
+    return " and ".join(places)
+
+
+def command_at(words: Sequence[str]) -> int | None:
+    """Where in what follows the word `wrap` the wrapped command begins; None when there is none."""
+    try:
+        settings = read_options(list(words))
+    except UsageError:
+        return None
+    return len(words) - len(settings.command) if settings.command else None
+
+
+# ---- showing and writing
+
+
+def asked_for(config: Config, names: Sequence[str]) -> list[Server]:
+    """The servers that are meant: those of these names, all without any."""
+    return [server for server in config.servers if not names or server.name in names]
+
+
+def change(config: Config, edits: Iterable[jsonc.Edit], yes: bool, color: str) -> bytes:
+    """Show what the edits change, ask, and write; what the file then holds.
+
+    ExtproxyError when nothing was written.
+    """
+    text = jsonc.edited(config.text, edits)
+    try:
+        content = text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise UsageError("the path of extproxy is not UTF-8, so it cannot be written into a config") from None
+    screen = Screen(sys.stdout, color)  # type: ignore[arg-type]
+    for line in _difference(config.path, _veiled(config.text), _veiled(text), Look(screen.colour, screen.unicode)):
+        screen.write(line)
+    screen.flush()
+    if not yes:
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            raise NotDoneError("nothing was changed: --yes changes it, and there is no terminal to ask on")
+        if not click.confirm(f"Change {safe(config.path)}?"):
+            raise NotDoneError("nothing was changed")
+    return content
+
+
+class NotDoneError(ExtproxyError):
+    """Nobody said yes."""
+
+    status = 1
+
+
+def _veiled(text: str) -> str:
+    """The text with the values in env and headers covered: what is shown may be shown to others."""
+    return jsonc.edited(
+        text,
+        [
+            jsonc.Edit(value.start, value.end, '"***"')
+            for server in config.servers(text)
+            for part in (server.entry.get("env"), server.entry.get("headers"))
+            for _, value in (part.members or () if part is not None else ())
+            if isinstance(value.value, str) and value.value
+        ],
+    )
+
+
+def _difference(path: str, old: str, new: str, look: Look) -> Iterable[str]:
+    lines = difflib.unified_diff(_LINES.findall(old), _LINES.findall(new), path, path)
+    for number, line in enumerate(lines):
+        style = STRONG if number < 2 else {"+": _ADDED, "-": BAD, "@": QUIET}.get(line[0], PLAIN)
+        # Tabs and line endings are how the file is written: they are shown as such, not as escapes.
+        shown = "\t".join(map(look.safe, line.rstrip("\r\n").split("\t")))
+        yield look.line([Segment(shown, style)])
+
+
+def say(text: str) -> None:
+    """A line for people, safe for the terminal."""
+    click.echo(safe(text))
