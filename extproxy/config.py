@@ -75,7 +75,8 @@ def _config(settings: Any, path: str) -> Config:
     for key, value in settings.items():
         kind = _TYPES.get(key)
         if kind is None and key not in _READ:
-            raise ConfigError(f"{path}: there is no setting {key!r}; there are {', '.join(dict.fromkeys((*_TYPES, *_READ)))}")
+            known = ", ".join(dict.fromkeys((*_TYPES, *_READ)))
+            raise ConfigError(f"{path}: there is no setting {key!r}; there are {known}")
         if kind is not None and not _fits(value, kind):
             raise ConfigError(f"{path}: {key} must be {_WORDS[kind]}")
     folder = os.path.dirname(path)

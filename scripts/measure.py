@@ -17,6 +17,7 @@ import signal
 import statistics
 import struct
 import subprocess
+import sys
 import termios
 import threading
 import time
@@ -37,6 +38,7 @@ GAP_MS = 2  # between paced ones, of which there are a tenth
 SETTLE_MS = 500  # between the start and what is measured: starting has a figure of its own
 FLOOD_FRAMES = 1_500_000
 STARTS_A_ROUND = 10
+EXCHANGES = 100_000  # of the recording that is replayed
 MARKS = 50  # frames that `show -f` must print in time
 
 Sample = dict[str, float]
@@ -97,11 +99,12 @@ class Bench:
             "direct": [],
             "c": [*self.program("proxy", recording), "--"],
             "extproxy": [*self.extproxy, "wrap", "-o", recording, "--view", view, "--"],
+            "kept": [*self.extproxy, "wrap", "--no-redact", "-o", recording, "--view", view, "--"],
         }[variant]
         try:
             result = self.run([*driver, "--", *wrapper, *child])
             if variant != "direct":
-                check_recording(Path(recording), frames, closing=variant == "extproxy", said=result["said"])
+                check_recording(Path(recording), frames, closing=variant != "c", said=result["said"])
         finally:
             Path(recording).unlink(missing_ok=True)
         return result
@@ -242,6 +245,18 @@ def flood(bench: Bench, order: list[str]) -> dict[str, Sample]:
     return found
 
 
+def redaction(bench: Bench, order: list[str]) -> dict[str, Sample]:
+    """The flood from the child, MB/s, with secrets looked for (`extproxy`) and without (`kept`)."""
+    size = FLOOD_FRAMES * FRAME
+    sample = {}
+    for variant in ("kept", "extproxy") if order[0] == "direct" else ("extproxy", "kept"):
+        sink = bench.program("sink", "-e", size, "-g", SETTLE_MS)
+        result = bench.measure(variant, sink, bench.program("flood", "-g", FLOOD_FRAMES, FRAME), FLOOD_FRAMES)
+        expect_whole(result, size)
+        sample[variant] = result["mb_per_s"]
+    return {"redaction": sample}
+
+
 def start(bench: Bench, order: list[str]) -> dict[str, Sample]:
     """From exec of the wrapper to the child's first act, ms; and `python -c pass` as a whole."""
     launch = bench.program("launch")
@@ -352,13 +367,58 @@ def wait_for(condition: Callable[[], bool], otherwise: str) -> None:
         time.sleep(0.01)
 
 
+def replay(bench: Bench, order: list[str]) -> dict[str, Sample]:
+    """A recording of many exchanges, replayed to a host that asks all of it: how long, and in how much memory."""
+    recording, asked, answers = (bench.folder / f"replay.{name}" for name in ("ndjson", "asked", "answers"))
+    header = {"extproxy": 1, "version": "0", "started": "2026-11-29T21:30:00.000000Z", "command": ["x"], "cwd": "/"}
+    with recording.open("w") as file, asked.open("w") as said:
+        file.write(json.dumps(header) + '\n{"t":0.000000,"protocol":"jsonrpc"}\n')
+        for n in range(EXCHANGES):
+            params = {"name": "weather", "arguments": {"city": "Berlin", "day": n}}
+            request = {"jsonrpc": "2.0", "id": n, "method": "tools/call", "params": params}
+            text = [{"type": "text", "text": f"day {n}: 16 °C, fog"}]
+            answer = {"jsonrpc": "2.0", "id": n, "result": {"content": text, "isError": False}}
+            for side, frame in (("host", request), ("child", answer)):
+                file.write(f'{{"t":{n / 1000:.6f},"from":"{side}","frame":{json.dumps(frame)}}}\n')
+            said.write(json.dumps({**request, "id": n + EXCHANGES}) + "\n")
+        file.write('{"t":999.000000,"from":"host","eof":true}\n{"t":999.000000,"exit":0}\n')
+    begin = time.perf_counter()
+    with asked.open("rb") as stdin, answers.open("wb") as stdout:
+        process = subprocess.Popen([*bench.extproxy, "replay", str(recording)], stdin=stdin, stdout=stdout)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    lasted = time.perf_counter() - begin
+    with answers.open("rb") as file_:
+        count = sum(1 for _ in file_)
+    for path in (recording, asked, answers):
+        path.unlink()
+    if status or count != EXCHANGES:
+        raise BenchError(f"replay answered {count} of {EXCHANGES} requests and ended with {process.returncode}")
+    peak = used.ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+    return {"rate": {"extproxy": EXCHANGES / lasted}, "memory": {"extproxy": peak}}
+
+
 Measurement = Callable[[Bench, list[str]], dict[str, Sample]]
+
+
+def frames(bench: Bench, order: list[str]) -> dict[str, Sample]:
+    """Decoding and checking one frame, and `json.loads` on the same bytes, µs."""
+    command = [bench.python, str(HERE / "measure_frames.py")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    if done.returncode:
+        raise BenchError(f"{done.stderr.strip().rpartition(chr(10))[2]}: {' '.join(command)}")
+    return {"frame": json.loads(done.stdout)}
+
+
 BENCHES: dict[str, Measurement] = {
     "roundtrip": round_trip,
     "flood": flood,
+    "redaction": redaction,
     "start": start,
     "memory": memory,
     "view": view,
     "follow": follow,
+    "replay": replay,
+    "frames": frames,
 }
-ONCE = {"memory", "follow"}  # one round is enough: a peak of a gigabyte, 50 frames
+ONCE = {"memory", "follow", "replay"}  # one round is enough: a peak of a gigabyte, 50 frames, 100,000 exchanges

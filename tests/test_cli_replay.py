@@ -141,7 +141,7 @@ def test_an_exhausted_recording_says_which_time_it_is(lab: Lab) -> None:
         lab, [("host", ask(1)), ("child", answer(1)), ("host", ask(2)), ("child", answer(2))], *map(ask, (1, 2, 3))
     )
     assert done.status == 1
-    assert b"frame 3 from the host: the recording holds this request a 2 times, this is the 3rd" in done.err
+    assert b"frame 3 from the host: this request a is recorded 2 times, this is the third" in done.err
 
 
 def test_mismatches_without_end_are_told_in_bounds(lab: Lab) -> None:

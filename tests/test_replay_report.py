@@ -20,10 +20,10 @@ def missed(*recorded: Any, said: Any) -> Miss:
     ("times", "text"),
     [
         (0, "the recording does not hold this request a"),
-        (1, "the recording holds this request a once, this is the 2nd"),
-        (2, "the recording holds this request a 2 times, this is the 3rd"),
-        (10, "the recording holds this request a 10 times, this is the 11th"),
-        (20, "the recording holds this request a 20 times, this is the 21st"),
+        (1, "this request a is recorded once, this is the second"),
+        (2, "this request a is recorded 2 times, this is the third"),
+        (10, "this request a is recorded 10 times, this is the 11th"),
+        (20, "this request a is recorded 20 times, this is the 21st"),
     ],
 )
 def test_why_a_request_is_not_answered(times: int, text: str) -> None:

@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Final
+
+import aiofiles
+from msgspec import Struct
 
 from extproxy.entries import Entry
 from extproxy.events import Detected, Frame, Header, Side, Unread
 from extproxy.framing import NdjsonSplitter
-from extproxy.match import Near, compared, nearest
+from extproxy.match import Near, blanked, compared, nearest
 from extproxy.protocols import Protocol, Registry
 from extproxy.protocols.detect import LOOKS
 from extproxy.replay import ids
 from extproxy.replay.pipes import Inlet, Outlet
 from extproxy.replay.playing import Action, Miss, Play, Player
+from extproxy.replay.reader import Reader
 from extproxy.replay.recorded import Recorded
 from extproxy.replay.report import left_text, miss_text, refusal, why
 from extproxy.replay.script import ENDINGS, Builder, Script
@@ -34,17 +39,39 @@ UNSENT: Final = 1 << 22
 """So many bytes may wait for a host that does not read; then we do not read either."""
 TOLD: Final = 20
 """So many mismatches are told in full."""
+LONGEST_WAIT: Final = 5.0
+"""Seconds that a recorded gap lasts at most."""
+REPORT: Final = ".mismatch.txt"
+REPORT_HEAD: Final = "extproxy replay: what did not fit the recording "
 
 
-async def replay(path: str, registry: Registry) -> int:
+class Options(Struct, frozen=True):
+    """How to replay."""
+
+    match_answers: bool = False
+    """The host's answers have to say what was recorded."""
+    speed: float | None = None
+    """1 keeps the recorded gaps, 2 halves them; None waits for nothing."""
+    strict: bool = False
+    """The host's frames have to come in the recorded order."""
+    partial: bool = False
+    """What did not happen is no failure."""
+
+
+async def replay(
+    path: str,
+    registry: Registry,
+    options: Options = Options(),  # noqa: B008 - a frozen value
+    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+) -> int:
     """Play the child of the recording at `path`; the exit status.
 
     RecordingError when the file cannot be read.
     """
     async with await Recorded.open(path) as recorded:
         protocol = await _protocol(recorded, registry)
-        script, unread = await _script(recorded, registry, protocol)
-        performance = _Performance(recorded, script, registry)
+        script, unread = await _script(recorded, registry, protocol, options)
+        performance = _Performance(recorded, script, options, sleep)
         for each in unread:
             performance.say(f"extproxy: {safe(path)}, line {each.line}: {safe(each.reason)}\n")
         if script.gaps:
@@ -68,7 +95,9 @@ async def _protocol(recorded: Recorded, registry: Registry) -> Protocol:
     return session.protocol or registry["ndjson"]
 
 
-async def _script(recorded: Recorded, registry: Registry, protocol: Protocol) -> tuple[Script, list[Unread]]:
+async def _script(
+    recorded: Recorded, registry: Registry, protocol: Protocol, options: Options
+) -> tuple[Script, list[Unread]]:
     """The script, and what of the recording could not be read.
 
     The last protocol that the recording tells counts for all of it, so another
@@ -76,7 +105,8 @@ async def _script(recorded: Recorded, registry: Registry, protocol: Protocol) ->
     """
     obeyed = 0
     while True:
-        builder, session = Builder(protocol), Session(registry, protocol)
+        builder = Builder(protocol, answers=options.match_answers, paced=options.speed is not None)
+        reader = Reader(protocol)
         unread: list[Unread] = []
         told = 0
         other: Protocol | None = None
@@ -89,7 +119,7 @@ async def _script(recorded: Recorded, registry: Registry, protocol: Protocol) ->
                     if told > obeyed:
                         obeyed = told
                         other = registry.get(event.protocol)
-                builder.add(session.feed(event), place)
+                builder.add(reader.feed(event), place)
             if other not in (None, protocol):
                 break
         if other is None or other is protocol:
@@ -100,12 +130,20 @@ async def _script(recorded: Recorded, registry: Registry, protocol: Protocol) ->
 class _Performance:
     """One replay: the player, and the pipes and files that it needs."""
 
-    def __init__(self, recorded: Recorded, script: Script, registry: Registry) -> None:
+    def __init__(
+        self, recorded: Recorded, script: Script, options: Options, sleep: Callable[[float], Awaitable[object]]
+    ) -> None:
         self._recorded = recorded
         self._script = script
-        self._registry = registry
-        self._session = Session(registry, script.protocol)
-        self._player = Player(script)
+        self._speed = options.speed
+        self._sleep = sleep
+        self._sleeping: asyncio.Future[object] | None = None
+        # The answers to the host are made here: only its own need a request to be found.
+        self._reader = Reader(script.protocol, (Side.CHILD,))
+        self._player = Player(script, strict=options.strict, partial=options.partial)
+        self._told: list[str] = []
+        self._reported = ""
+        self._placeholders = False
         self._inlet = Inlet(STDIN)
         self._outlet = Outlet()
         self._signal = ""
@@ -127,7 +165,7 @@ class _Performance:
                 data = await self._inlet.read()
                 frames = splitter.feed(data, 0) if data else splitter.close(0)
                 for frame in frames:
-                    await self._do(self._player.take(self._session.feed(frame)))
+                    await self._do(self._player.take(self._reader.feed(frame)))
                 if not data:
                     await self._end()
             await self._outlet.flush()
@@ -141,6 +179,10 @@ class _Performance:
             self._status = 1 if self._player.missed else 128 + number
         elif self._status:
             await self._tell_left()
+        if self._told:
+            await self._report()
+            if self._reported:
+                self.say(f"extproxy: all that did not fit is in {safe(self._reported)}\n")
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[None]:
@@ -163,6 +205,8 @@ class _Performance:
     def _stop(self, name: str, number: int) -> None:
         self._signal = self._signal or name
         self._inlet.stop()
+        if self._sleeping is not None:
+            self._sleeping.cancel()
         asyncio.get_running_loop().remove_signal_handler(number)
         signal.signal(number, signal.SIG_DFL)
 
@@ -176,15 +220,28 @@ class _Performance:
                 self._status = action.status
 
     async def _play(self, action: Play) -> None:
+        if action.gap and self._speed is not None and not self._signal:
+            await self._pause(min(action.gap / 1_000_000 / self._speed, LONGEST_WAIT))
         for frame in await self._recorded.frames(action.place):
             content = frame.content
             for path, text in action.ids:
                 content = ids.put(content, path, text)
-            if not frame.stderr:
-                self._session.feed(Frame(Side.CHILD, 0, content, frame.end, more=frame.more))
+            if action.asks:
+                self._reader.feed(Frame(Side.CHILD, 0, content, frame.end, more=frame.more))
+            if frame.redacted and not self._placeholders:
+                self._placeholders = True
+                self.say("extproxy: what is played says <secret 1> and the like where secrets were taken out\n")
             self._outlet.put(STDERR if frame.stderr else STDOUT, content + frame.end)
         if self._outlet.waiting > UNSENT:
             await self._outlet.flush(UNSENT)
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait as the recorded child did; a signal ends it."""
+        await self._outlet.flush()
+        self._sleeping = asyncio.ensure_future(self._sleep(seconds))
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._sleeping
+        self._sleeping = None
 
     async def _miss(self, miss: Miss) -> None:
         """Tell it, and answer with the protocol's own error where it has one."""
@@ -192,13 +249,33 @@ class _Performance:
         if self._player.missed <= TOLD:
             near, where = await self._nearest(miss)
             frame = miss.entry.event
-            self.say(miss_text(miss, frame.content if isinstance(frame, Frame) else b"", near, where))
+            self._tell(miss_text(miss, frame.content if isinstance(frame, Frame) else b"", near, where))
+            # At once: a host may kill us for the answer that it gets.
+            await self._report()
         elif self._player.missed == TOLD + 1:
-            self.say("extproxy: further frames without a match are not told one by one\n")
+            self._tell("extproxy: further frames without a match are not told one by one\n")
         answers = [refusal(message, self._script.protocol, why(miss)) for message in messages]
         for answer in filter(None, answers):
-            self._session.feed(Frame(Side.CHILD, 0, answer))
             self._outlet.put(STDOUT, answer + b"\n")
+
+    def _tell(self, text: str) -> None:
+        """Something that did not fit: on stderr, and in the report."""
+        if text:
+            self.say(text)
+            self._told.append(text)
+
+    async def _report(self) -> None:
+        """Write what did not fit beside the recording; where that cannot be done, stderr has it all."""
+        path = self._recorded.path.removesuffix(".ndjson").removesuffix(".extproxy") + REPORT
+        text = f"{REPORT_HEAD}{safe(os.path.basename(self._recorded.path))}\n\n{''.join(self._told)}"
+        with contextlib.suppress(OSError):
+            if os.path.lexists(path):
+                async with aiofiles.open(path, "rb") as file:
+                    if not (await file.read(len(REPORT_HEAD))).startswith(REPORT_HEAD.encode()):
+                        return  # not ours
+            async with aiofiles.open(path, "wb", opener=_private) as file:
+                await file.write(text.encode("utf-8", "backslashreplace"))
+            self._reported = path
 
     async def _nearest(self, miss: Miss) -> tuple[Near | None, str]:
         """The recorded frame nearest to one without a match, and which line of the file it is."""
@@ -208,10 +285,12 @@ class _Performance:
             return None, ""
         values = []
         for place in miss.candidates:
-            # Read by a session of its own: its frames are not said here.
-            session = Session(self._registry, protocol)
-            entries = [session.feed(frame) for frame in await self._recorded.frames(place)]
-            values.append(_together(entries[-1], protocol))
+            # Read by a reader of its own: its frames are not said here.
+            reader = Reader(protocol)
+            frames = await self._recorded.frames(place)
+            entries = [reader.feed(frame) for frame in frames]
+            # Where a secret was taken out anything is right: it is shown as it is now.
+            values.append(blanked(_together(entries[-1], protocol), frames[-1].redacted, live))
         near = nearest(live, values)
         if near is None:
             return None, ""
@@ -221,7 +300,7 @@ class _Performance:
         left = self._player.left()
         host = [(name, await self._content(place)) for place, name in left.host]
         child = [await self._content(place) for place in left.child]
-        self.say(left_text(left, host, child))
+        self._tell(left_text(left, host, child))
 
     async def _content(self, place: int) -> bytes:
         return (await self._recorded.frames(place))[0].content
@@ -231,3 +310,8 @@ def _together(entry: Entry, protocol: Protocol) -> Any:
     """What is compared of a frame: one value, or an array of those of a batch; None when it holds none."""
     values = [compared(message, protocol) for message in entry.messages]
     return values[0] if len(values) == 1 else values or None
+
+
+def _private(path: str, flags: int) -> int:
+    """What a report quotes is as private as the recording."""
+    return os.open(path, flags, 0o600)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, Final
 
 from extproxy.protocols.paths import Path
@@ -20,6 +22,8 @@ _space: Final = re.compile(r"[ \t\r\n\ufeff]*").match
 
 def find(content: bytes, path: Path) -> bytes | None:
     """The text of the value at `path`, as it was written; None where nothing is."""
+    if (quick := _quick(content, path)) is not None:
+        return content[quick[0] : quick[1]]
     try:
         text = content.decode("utf-8")
         place = _place(text, path)
@@ -28,20 +32,51 @@ def find(content: bytes, path: Path) -> bytes | None:
     return text[place[0] : place[1]].encode("utf-8") if place else None
 
 
-def put(content: bytes, path: Path, new: bytes) -> bytes:
+def put(content: bytes, path: Path, new: bytes, *, always: bool = False) -> bytes:
     """The frame with the value at `path` replaced by the text `new`.
 
-    Unchanged when nothing is there, or when it is the same value of the same
-    type already, however that is written.
+    Unchanged when nothing is there, or (but for `always`) when it is the same
+    value of the same type already, however that is written.
     """
+    if (quick := _quick(content, path)) is not None:
+        begin, end = quick
+        old = content[begin:end]
+        if old == new or (not always and _same(old.decode("utf-8", "replace"), new.decode("utf-8"))):
+            return content
+        return content[:begin] + new + content[end:]
     try:
         text = content.decode("utf-8")
         place = _place(text, path)
     except (ValueError, LookupError, RecursionError):
         return content
-    if place is None or _same(text[place[0] : place[1]], new.decode("utf-8")):
+    if place is None or (not always and _same(text[place[0] : place[1]], new.decode("utf-8"))):
         return content
     return text[: place[0]].encode("utf-8") + new + text[place[1] :].encode("utf-8")
+
+
+def _quick(content: bytes, path: Path) -> tuple[int, int] | None:
+    """Where a plain value begins and ends that only plain members stand before; None to look closer.
+
+    Nearly every id stands so. What has escapes in it, or the name once more, does not.
+    """
+    if len(path) != 1 or path[0].__class__ is not str or b"\\u" in content:
+        return None
+    match, name = _pattern(str(path[0]))
+    found = match(content)
+    if found is None or content.find(name, found.end()) != -1:
+        return None
+    begin, end = found.span(1)
+    return begin, end
+
+
+@lru_cache(64)
+def _pattern(name: str) -> tuple[Any, bytes]:
+    quoted = json.dumps(name, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    plain = rb'"[^"\\]*"'
+    return re.compile(
+        rb"\{(?:%s:[ ]?(?:%s|-?[0-9]+|true|false|null),[ ]?)*?%s:[ ]?((?:%s|-?[0-9]+)(?=[ ]?[,}]))"
+        % (plain, plain, re.escape(quoted), plain)
+    ).match, quoted
 
 
 def _same(old: str, new: str) -> bool:
@@ -70,25 +105,35 @@ def _place(text: str, path: Path) -> tuple[int, int] | None:
 
 def _inside(text: str, at: int, step: Any) -> tuple[int, int] | None:
     """The value of a member, or an element, of the value that begins at `at`."""
-    opening = text[at]
-    if opening not in "{[" or (opening == "{") != isinstance(step, str):
+    if text[at] not in "{[" or (text[at] == "{") != isinstance(step, str):
         return None
     found = None
+    for name, _, begin, end in parts(text, at):
+        if name == step:
+            found = begin, end  # of equal names the last one counts, as it does for every decoder we use
+    return found
+
+
+def parts(text: str, at: int) -> Iterator[tuple[Any, int, int, int]]:
+    """The members, or elements, of the value that begins at `at`.
+
+    Of each its name or number, where the part begins, and where its value begins and ends.
+    ValueError or LookupError when the text is no JSON.
+    """
+    names = text[at] == "{"
     index = 0
     at = _skip(text, at + 1)
     while text[at] not in "}]":
-        name: Any = index
-        if opening == "{":
+        start, name = at, index
+        if names:
             name, at = _value(text, at)
             at = _skip(text, _skip(text, at) + 1)  # over the colon
         _, end = _value(text, at)
-        if name == step:
-            found = at, end  # of equal names the last one counts, as it does for every decoder we use
+        yield name, start, at, end
         at = _skip(text, end)
         if text[at] == ",":
             at = _skip(text, at + 1)
         index += 1
-    return found
 
 
 def _skip(text: str, at: int) -> int:

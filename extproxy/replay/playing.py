@@ -43,6 +43,7 @@ from extproxy.replay.script import (
     id_place,
     label,
     last_reply,
+    redacted_key,
 )
 
 NEAR: Final = 200
@@ -56,7 +57,11 @@ class Play(Struct, frozen=True):
 
     place: int
     ids: tuple[tuple[Path, bytes], ...] = ()
-    """Where an id stands, and the text that belongs there now."""
+    """Where an id or a token stands, and the text that belongs there now."""
+    asks: bool = False
+    """It asks the host something."""
+    gap: int = 0
+    """Microseconds between the frame before it and this one in the recording, where the script kept that."""
 
 
 class Miss(Struct, frozen=True):
@@ -73,6 +78,8 @@ class Miss(Struct, frozen=True):
     """Places of recorded frames of the same kind and name, those that have not come yet first; bounded."""
     expected: tuple[str, ...] = ()
     """Kind and name of recorded frames that have not come yet; bounded."""
+    early: bool = False
+    """It is recorded, but another one is to come first, and the order counts."""
 
 
 class Finish(Struct, frozen=True):
@@ -96,16 +103,30 @@ class Left(Struct, frozen=True):
 
 
 class Player:
-    """Plays a script once."""
+    """Plays a script once.
 
-    def __init__(self, script: Script) -> None:
+    `strict`: the host's frames have to come in the recorded order. `partial`:
+    what did not happen is no failure.
+    """
+
+    def __init__(self, script: Script, *, strict: bool = False, partial: bool = False) -> None:
         self._script = script
+        self._strict = strict
+        self._partial = partial
+        self._next = 0
+        """All frames of the host before this one have come."""
         self._host = bytearray(script.host_kind)
         self._child = bytearray(script.child_kind)
         self._served = array("I", bytes(4 * len(script.hashes)))
         """How many of equal frames have come, at the place of the first."""
         self._ids: dict[int, tuple[bytes | None, ...]] = {}
         """The ids that the host gave, while replies are to come."""
+        self._sources: dict[int, set[int]] = {}
+        """Where tokens stand in those frames of the host that the child says them for."""
+        for owner, path in zip(script.token_owner, script.token_from, strict=True):
+            self._sources.setdefault(owner, set()).add(path)
+        self._tokens: dict[tuple[int, int], bytes | None] = {}
+        """The tokens that the host gave, by its frame and where they stand there."""
         self._ready: list[int] = []
         self._after_host: dict[int, list[int]] = {}
         self._after_child: dict[int, list[int]] = {}
@@ -140,14 +161,18 @@ class Player:
         elif blank(frame):
             return []
         else:
-            key = hashed(meaning(entry.messages, frame.content, self._script.protocol))
+            key = hashed(meaning(entry.messages, frame.content, self._script.protocol, answers=self._script.answers))
         self._number += 1
-        host, recorded = self._find(key)
+        host, recorded, early = self._find(key)
+        if host is None and (known := self._script.redacted.get(label(entry.messages))):
+            host, recorded, early = self._find_redacted(entry, frame.content, known, (recorded, early))
         if host is None:
             self.missed += 1
-            return [self._miss(entry, recorded)]
+            return [self._miss(entry, recorded, early)]
         if self._script.host_reply[host]:
             self._ids[host] = tuple(self._given(entry, frame.content))
+        for path in self._sources.get(host, ()):
+            self._tokens[host, path] = ids.find(frame.content, self._script.paths[path])
         self._come(host)
         return self._play()
 
@@ -184,23 +209,45 @@ class Player:
 
     # What the host says.
 
-    def _find(self, key: int) -> tuple[int | None, int]:
-        """The first recorded frame with this meaning that has not come yet, and how many there are."""
+    def _find(self, key: int) -> tuple[int | None, int, bool]:
+        """The first recorded frame with this meaning that has not come yet, how many there are, whether it is early."""
         hashes = self._script.hashes
         first = bisect_left(hashes, key)
         served = self._served[first] if first < len(hashes) else 0
         at = first + served
         if at < len(hashes) and hashes[at] == key:
+            host = self._script.frames[at]
+            if self._strict and host != self._first_due():
+                return None, 0, True
             self._served[first] += 1
-            return self._script.frames[at], 0
-        return None, served if first < len(hashes) and hashes[first] == key else 0
+            return host, 0, False
+        return None, served if first < len(hashes) and hashes[first] == key else 0, False
+
+    def _first_due(self) -> int:
+        while self._next < len(self._host) and self._host[self._next] in (COME, END):
+            self._next += 1
+        return self._next
+
+    def _find_redacted(
+        self, entry: Entry, content: bytes, known: list[tuple[str, ...]], found: tuple[int, bool]
+    ) -> tuple[int | None, int, bool]:
+        """The first recorded frame that means this where something was taken out of it."""
+        script = self._script
+        recorded, early = found
+        for redacted in known:
+            meant = meaning(entry.messages, content, script.protocol, redacted=redacted, answers=script.answers)
+            host, again, sooner = self._find(hashed(redacted_key(meant, redacted)))
+            if host is not None:
+                return host, 0, False
+            recorded, early = max(recorded, again), early or sooner
+        return None, recorded, early
 
     def _given(self, entry: Entry, content: bytes) -> Iterator[bytes | None]:
         for message in entry.messages:
             path = id_place(message, entry, self._script.protocol)
             yield ids.find(content, path) if path else None
 
-    def _miss(self, entry: Entry, recorded: int) -> Miss:
+    def _miss(self, entry: Entry, recorded: int, early: bool) -> Miss:
         script = self._script
         name = label(entry.messages)
         same: list[int] = []
@@ -215,6 +262,7 @@ class Player:
             recorded,
             tuple(script.host_place[at] for at in same),
             tuple(script.labels[script.host_label[at]] for at in self._awaited()),
+            early,
         )
 
     def _come(self, host: int) -> None:
@@ -251,7 +299,9 @@ class Player:
             child = heapq.heappop(self._ready)
             if self._child[child] == PLAYED or self._waits(child):
                 continue
-            actions.append(Play(self._script.child_place[child], self._live_ids(child)))
+            if (put := self._live_values(child)) is not None:
+                gap = self._script.child_gap[child] if self._script.child_gap else 0
+                actions.append(Play(self._script.child_place[child], put, bool(self._script.child_asks[child]), gap))
             self._child[child] = PLAYED
             self._unplayed -= 1
             while self._played_to < len(self._child) and self._child[self._played_to] == PLAYED:
@@ -302,6 +352,22 @@ class Player:
         self._after_child.setdefault(earlier, []).append(child)
         return True
 
+    def _live_values(self, child: int) -> tuple[tuple[Path, bytes], ...] | None:
+        """What to put into a frame. None: it is for a host that gave its request a token, and this one did not."""
+        script = self._script
+        made = self._live_ids(child)
+        at = bisect_left(script.token_child, child)
+        while at < len(script.token_child) and script.token_child[at] == child:
+            place = (script.token_owner[at], script.token_from[at])
+            text = self._tokens.get(place)
+            if text is None:
+                return None
+            made += ((script.paths[script.token_at[at]], text),)
+            if script.token_last[at]:
+                self._tokens.pop(place, None)
+            at += 1
+        return made
+
     def _live_ids(self, child: int) -> tuple[tuple[Path, bytes], ...]:
         script = self._script
         if script.child_kind[child] != REPLY:
@@ -320,5 +386,5 @@ class Player:
 
     def _finish(self) -> Finish:
         self.finished = True
-        failed = self.missed or self._due or self._unplayed
+        failed = self.missed or ((self._due or self._unplayed) and not self._partial)
         return Finish(1 if failed else self._script.status)

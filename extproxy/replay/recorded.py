@@ -70,7 +70,11 @@ class Recorded:
     async def frames(self, place: int) -> list[Frame]:
         """The frame at a place; several when its line was recorded in pieces."""
         offset = place >> _SHIFT
-        line = await self._line(offset)
+        begin = offset - offset % PIECE
+        piece = self._pieces.get(begin)
+        # Most lines are in a piece that is there already.
+        end = piece.find(b"\n", offset - begin) + 1 if piece is not None else 0
+        line = piece[offset - begin : end] if piece is not None and end else await self._line(offset)
         events = [event for event in read_lines((line,)) if not isinstance(event, Unread)]
         first = events[place & _LAST]
         assert isinstance(first, Frame)

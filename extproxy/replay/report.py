@@ -17,17 +17,23 @@ from extproxy.replay.playing import Left, Miss
 from extproxy.safe import safe, safe_bytes
 
 _WIDTH: Final = 120
+_ORDINALS: Final = ["-", "-", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]
 
 
 def why(miss: Miss) -> str:
     """In one sentence, why a frame of the host cannot be answered."""
+    if miss.early:
+        first = f"{miss.expected[0]} comes first" if miss.expected else "it is not its turn"
+        return f"the recording holds this {miss.label}, but {first} there"
     if miss.recorded:
         times = "once" if miss.recorded == 1 else f"{miss.recorded} times"
-        return f"the recording holds this {miss.label} {times}, this is the {_ordinal(miss.recorded + 1)}"
+        return f"this {miss.label} is recorded {times}, this is the {_ordinal(miss.recorded + 1)}"
     return f"the recording does not hold this {miss.label}"
 
 
 def _ordinal(number: int) -> str:
+    if number < len(_ORDINALS):
+        return _ORDINALS[number]
     ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{ending}"
 
@@ -35,7 +41,7 @@ def _ordinal(number: int) -> str:
 def miss_text(miss: Miss, content: bytes, near: Near | None, where: str) -> str:
     """Lines about a frame that has no match; `where` says where the nearest recorded frame stands."""
     lines = [f"extproxy: frame {miss.number} from the host: {safe(why(miss))}", f"  frame: {_cut(content)}"]
-    if near is not None and not miss.recorded:
+    if near is not None and not miss.recorded and not miss.early:
         lines.append(f"  the nearest that is recorded ({where}) differs:")
         lines += [
             f"    {safe(each.path) or 'the whole'}: recorded {_value(each.recorded)}, now {_value(each.live)}"
@@ -75,7 +81,7 @@ def refusal(message: Message, protocol: Protocol, reason: str) -> bytes | None:
     definition = protocol.messages[message.side].get(message.name)
     frame = definition.refusal if definition is not None else None
     if frame is None:
-        shape = next((shape for shape in protocol.shapes if shape.when.holds(message.value)), None)
+        shape = protocol.shape(message.side, message.value)
         frame = shape.refusal if shape is not None else None
     if frame is None:
         return None
@@ -86,9 +92,13 @@ def _filled(part: Any, message: Message, reason: str) -> Any:
     if part == "{id}":
         return msgspec.Raw(json.dumps(message.id).encode())
     if isinstance(part, str):
-        return part.replace("{why}", "extproxy: " + reason.encode("utf-8", "replace").decode())
+        said = "extproxy: " + reason.encode("utf-8", "replace").decode()
+        return message.name if part == "{name}" else part.replace("{why}", said)
     if isinstance(part, dict):
-        return {name: _filled(inner, message, reason) for name, inner in part.items()}
+        # A request without an id is answered without one.
+        return {
+            name: _filled(inner, message, reason) for name, inner in part.items() if inner != "{id}" or message.has_id
+        }
     if isinstance(part, list):
         return [_filled(inner, message, reason) for inner in part]
     return part

@@ -22,7 +22,7 @@ The rule of causes:
 Nothing else is ordered, so independent exchanges may come in any order. There
 is no clock: the same frames of the host give the same actions.
 
-A script holds no frames, only numbers about them: about 65 bytes for a request
+A script holds no frames, only numbers about them: about 70 bytes for a request
 with its reply.
 """
 
@@ -32,14 +32,15 @@ import hashlib
 import signal
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
 
 from extproxy.entries import Entry, Message
 from extproxy.events import Eof, Exit, Frame, Lost, Side, Signal
 from extproxy.match import id_path, is_batch, meaning
 from extproxy.protocols.model import Protocol
-from extproxy.protocols.paths import Path
+from extproxy.protocols.paths import MISSING, Path, get
 
 # What a frame of the child is, one byte each.
 REPLY: Final = 0
@@ -57,12 +58,19 @@ COME: Final = 3
 ENDINGS: Final = ("SIGTERM", "SIGINT", "SIGHUP")
 """Signals by which a host ends a child."""
 
+REMEMBERED: Final = 10_000
+"""So many tokens of requests are remembered, for what is said with them later."""
+LONGEST_GAP: Final = 0xFFFFFFFF
+"""Of gaps, in microseconds."""
+
 
 class Script:
     """A recording as an index: who said what when, without the frames. Made by `Builder`."""
 
-    def __init__(self, protocol: Protocol) -> None:
+    def __init__(self, protocol: Protocol, answers: bool = False) -> None:
         self.protocol = protocol
+        self.answers = answers
+        """The host's answers have to say what was recorded."""
         # The host's frames, in order.
         self.host_place = array("Q")
         self.host_pos = array("I")
@@ -78,6 +86,8 @@ class Script:
         # The host's frames by meaning: hashes in order, and which frame each is.
         self.hashes = array("Q")
         self.frames = array("I")
+        self.redacted: dict[str, list[tuple[str, ...]]] = {}
+        """Where secrets were taken out of the host's frames, by what they are: sets of JSON Pointers."""
         # The child's frames, in order.
         self.child_place = array("Q")
         self.child_latest = array("I")
@@ -87,6 +97,21 @@ class Script:
         self.child_id = array("H")
         """Where a reply's id stands: an index into `paths`."""
         self.child_kind = bytearray()
+        self.child_asks = bytearray()
+        """1 where it asks the host something."""
+        self.child_gap = array("I")
+        """Microseconds since the frame before it, of whatever side; empty unless it was asked for."""
+        # What the child says with a token that the host made up for a request.
+        self.token_child = array("I")
+        """Which frame; it may have several, in a batch."""
+        self.token_at = array("H")
+        """Where the token stands in it: an index into `paths`."""
+        self.token_owner = array("I")
+        """The frame of the host with the request."""
+        self.token_from = array("H")
+        """Where it stands there."""
+        self.token_last = bytearray()
+        """1 where nothing later is said with it."""
         self.paths: list[Path] = [()]
         self.batches: dict[int, list[tuple[Path, int, int]]] = {}
         """Where batches are: where each reply's id stands, and which message of which frame it answers."""
@@ -103,15 +128,23 @@ class Script:
 
 
 class Builder:
-    """Recorded entries to a script."""
+    """Recorded entries to a script.
 
-    def __init__(self, protocol: Protocol) -> None:
-        self._script = Script(protocol)
+    `answers`: the host's answers have to say what was recorded; `paced`: keep
+    the time between frames.
+    """
+
+    def __init__(self, protocol: Protocol, *, answers: bool = False, paced: bool = False) -> None:
+        self._script = Script(protocol, answers)
         self._protocol = protocol
+        self._paced = paced
+        self._last = 0
         self._numbers = array("I")  # the entry number of each frame of the host
         self._labels: dict[str, int] = {}
         self._paths: dict[Path, int] = {(): 0}
         self._pieces: dict[tuple[Side, bool], tuple[int, Pieces]] = {}
+        self._tokens: OrderedDict[tuple[type, Any], tuple[int, int]] = OrderedDict()
+        """Tokens of the host's requests: the frame, and the path there."""
         self._exit: Exit | None = None
 
     def add(self, entry: Entry, place: int) -> None:
@@ -119,6 +152,7 @@ class Builder:
         event = entry.event
         if isinstance(event, Frame):
             self._frame(event, entry, place)
+            self._last = event.at
         elif isinstance(event, Eof) and event.side is Side.HOST:
             self._ending("", entry, place)
         elif isinstance(event, Signal) and event.name in ENDINGS:
@@ -139,6 +173,12 @@ class Builder:
         order = sorted(range(len(script.frames)), key=script.hashes.__getitem__)  # equal ones stay in order
         script.hashes = array("Q", (script.hashes[at] for at in order))
         script.frames = array("I", (script.frames[at] for at in order))
+        del order
+        seen: set[int] = set()
+        for owner in reversed(script.token_owner):
+            script.token_last.append(owner not in seen)
+            seen.add(owner)
+        script.token_last.reverse()
         self._own()
         return script
 
@@ -153,11 +193,19 @@ class Builder:
             elif frame.side is Side.HOST:
                 self._host(entry, first, whole)
             else:
-                self._child(entry, first, frame.stderr)
+                self._child(entry, first, frame)
         elif frame.side is Side.CHILD:
-            self._child(entry, place, frame.stderr)
+            self._child(entry, place, frame)
         elif not blank(frame):
-            key = meaning(entry.messages, frame.content, self._protocol)
+            script = self._script
+            key = meaning(
+                entry.messages, frame.content, self._protocol, redacted=frame.redacted, answers=script.answers
+            )  # fmt: skip
+            if frame.redacted:
+                known = script.redacted.setdefault(label(entry.messages), [])
+                if frame.redacted not in known:
+                    known.append(frame.redacted)
+                key = redacted_key(key, frame.redacted)
             self._host(entry, place, hashed(key))
 
     def _host(self, entry: Entry, place: int, key: int | None) -> None:
@@ -167,6 +215,7 @@ class Builder:
             script.hashes.append(key)
             script.frames.append(len(script.host_place))
             kind = ANSWER if is_answer(entry.messages) else DUE
+            self._remember_tokens(entry, len(script.host_place))
         self._numbers.append(entry.n)
         script.host_place.append(place)
         script.host_pos.append(len(script.child_place))
@@ -183,9 +232,44 @@ class Builder:
             self._script.endings[name] = len(self._script.host_place)
             self._host(entry, place, None)
 
-    def _child(self, entry: Entry, place: int, stderr: bool) -> None:
+    def _remember_tokens(self, entry: Entry, host: int) -> None:
+        for message in entry.messages if self._protocol.tokens else ():
+            if message.kind == "request":
+                for path, value in _tokens(message, self._protocol):
+                    at = (message.index, *path) if in_array(entry) else path
+                    self._tokens[value.__class__, value] = host, self._path(at)
+                    if len(self._tokens) > REMEMBERED:
+                        self._tokens.popitem(last=False)
+
+    def _say_tokens(self, entry: Entry, child: int) -> int | None:
+        """What the child says with a token of the host's; the request that the first is of, if it is not answered.
+
+        Answers are left out, which are told by their ids.
+        """
         script = self._script
+        owner = None
+        for message in entry.messages if self._tokens else ():
+            if message.kind == "event":
+                for path, value in _tokens(message, self._protocol):
+                    known = self._tokens.get((value.__class__, value))
+                    if known is not None:
+                        at = (message.index, *path) if in_array(entry) else path
+                        script.token_child.append(child)
+                        script.token_at.append(self._path(at))
+                        script.token_owner.append(known[0])
+                        script.token_from.append(known[1])
+                        if owner is None and not script.host_reply[known[0]]:
+                            owner = known[0]
+        return owner
+
+    def _child(self, entry: Entry, place: int, frame: Frame) -> None:
+        script = self._script
+        stderr = frame.stderr
         number = len(script.child_place)
+        if self._paced:
+            script.child_gap.append(min(max(frame.at - self._last, 0) // 1000, LONGEST_GAP))
+        script.child_asks.append(any(message.kind == "request" for message in entry.messages))
+        told = self._say_tokens(entry, number)
         answers = list(self._answers(entry))
         script.child_place.append(place)
         script.child_latest.append(len(script.host_place))
@@ -198,7 +282,7 @@ class Builder:
                 script.batches[number] = answers
             for request in dict.fromkeys(request for _, request, _ in answers):
                 self._answered(request, number)
-        elif (known := self._known_owner(entry.messages)) is not None:
+        elif (known := told if told is not None else self._known_owner(entry.messages)) is not None:
             kind, owner = OWNED, known + 1
             script.owned.setdefault(known, []).append(number)
         script.child_owner.append(owner)
@@ -259,11 +343,25 @@ class Builder:
 def id_place(message: Message, entry: Entry, protocol: Protocol) -> Path:
     """Where the id of a message stands in its frame; the empty path when it has none."""
     for path in id_path(message, protocol):
-        several = len(entry.messages) > 1 or (
-            isinstance(entry.event, Frame) and is_batch(entry.messages, entry.event.content)
-        )
-        return (message.index, *path) if several else path
+        return (message.index, *path) if in_array(entry) else path
     return ()
+
+
+def in_array(entry: Entry) -> bool:
+    """Whether the frame holds several messages: then paths begin with a message's place."""
+    return len(entry.messages) > 1 or (isinstance(entry.event, Frame) and is_batch(entry.messages, entry.event.content))
+
+
+def _tokens(message: Message, protocol: Protocol) -> Iterable[tuple[Path, Any]]:
+    for path in protocol.tokens:
+        value = get(message.value, path)
+        if value is not MISSING and value.__class__ in (str, int, float):
+            yield path, value
+
+
+def redacted_key(meant: bytes, redacted: Sequence[str]) -> bytes:
+    """What a frame means of which only a part is known."""
+    return b"redacted %s %s" % ("\n".join(redacted).encode("utf-8", "surrogatepass"), meant)
 
 
 def is_answer(messages: Sequence[Message]) -> bool:
