@@ -44,7 +44,7 @@ def test_settings_that_cannot_be_read_need_not_stop_a_reader(here: Path) -> None
     assert known_anyway(told.append) is built_in()
     assert [text.partition(":")[0] for text in told] == ["cannot read ./extproxy.toml"]
     (here / "extproxy.toml").write_text('protocols = ["none.toml"]')
-    with pytest.raises(ProtocolError, match="none.toml: cannot read this file"):
+    with pytest.raises(ProtocolError, match=r"none\.toml: cannot read this file"):
         known_anyway(told.append)
 
 
