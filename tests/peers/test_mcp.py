@@ -21,12 +21,12 @@ def talk(lab, python, server, calls):
     return json.loads(alone.out), json.loads(behind.out), lab.shown()
 
 
-def all_paired(shown):
-    """Every request of the session has its answer, and nothing was found wrong."""
+def all_paired(shown, found=()):
+    """Every request of the session has its answer, and nothing was found but the codes in `found`."""
     (summary,) = [line["summary"] for line in shown if "summary" in line]
     findings = [finding for line in shown for finding in line.get("findings", ())]
-    assert findings == []
-    assert summary["findings"] == {}
+    assert [finding for finding in findings if finding["code"] not in found] == []
+    assert set(summary["findings"]) == set(found)
     assert summary["open"] == []
     requests = {line["n"] for line in shown if line.get("kind") == "request"}
     answered = {line["reply_to"] for line in shown if "reply_to" in line}
@@ -66,7 +66,8 @@ def test_the_everything_server_is_listed_and_called(lab, mcp_python, everything_
     assert behind == alone
     assert "grüße \u2028 \U0001f378" in behind["answers"][0]["text"][0]
     assert len(behind["progress"]) == 4
-    summary = all_paired(shown)
+    # Both SDKs write U+2028 raw, at which Node's newer readline would cut: we said it, so it is found.
+    summary = all_paired(shown, found={"line-separator"})
     assert summary["exchanges"] >= 5
     assert {"initialize", "tools/list", "tools/call"} <= set(names(shown))
     assert names(shown, "event").count("notifications/progress") == 4
