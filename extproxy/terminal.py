@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Literal, TextIO
+from typing import TextIO
 
 from rich.console import Console
-
-Choice = Literal["auto", "always", "never"]
 
 
 class Screen:
     """A stream to draw on. `write` takes text of whole lines; `flush` sends it off."""
 
-    def __init__(self, stream: TextIO, choice: Choice = "auto", environ: Mapping[str, str] = os.environ) -> None:
+    def __init__(self, stream: TextIO, choice: str = "auto", environ: Mapping[str, str] = os.environ) -> None:
         self._stream = stream
         self._encoding = stream.encoding or "ascii"
         self.is_terminal = stream.isatty()
@@ -57,7 +55,7 @@ class Screen:
         out.flush()
 
 
-def _colour(stream: TextIO, choice: Choice, environ: Mapping[str, str]) -> bool:
+def _colour(stream: TextIO, choice: str, environ: Mapping[str, str]) -> bool:
     if choice != "auto":
         return choice == "always"
     # rich knows the terminals, Windows' included; it is asked, not imitated.

@@ -72,7 +72,7 @@ def doctor(
         raise click.UsageError(f"--handshake takes a line of at most {_LONGEST_LINE} characters")
     checks = list(_checks(command, really, handshake, timeout, folder))
     bad = any(check.level is Level.PROBLEM for check in checks)
-    screen = Screen(sys.stdout, color)  # type: ignore[arg-type]
+    screen = Screen(sys.stdout, color)
     if as_json:
         found = {"extproxy": __version__, "command": command, "fine": not bad, "checks": checks}
         screen.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")

@@ -131,7 +131,7 @@ def change(config: Config, edits: Iterable[jsonc.Edit], yes: bool, color: str) -
         content = text.encode("utf-8")
     except UnicodeEncodeError:
         raise UsageError("the path of extproxy is not UTF-8, so it cannot be written into a config") from None
-    screen = Screen(sys.stdout, color)  # type: ignore[arg-type]
+    screen = Screen(sys.stdout, color)
     for line in _difference(config.path, _veiled(config.text), _veiled(text), Look(screen.colour, screen.unicode)):
         screen.write(line)
     screen.flush()

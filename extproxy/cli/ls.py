@@ -55,7 +55,7 @@ def ls(json_lines: bool, everything: bool, color: str) -> None:
     The first column names a session for `extproxy show` and others.
     """
     sessions = listed(store.sessions(), None if everything or json_lines else 20)
-    screen = Screen(sys.stdout, color)  # type: ignore[arg-type]
+    screen = Screen(sys.stdout, color)
     if json_lines:
         for one in sessions:
             screen.write_bytes(as_json_line(one))

@@ -43,7 +43,7 @@ def protocols(name: str | None, version: str | None, schema: bool, as_json: bool
       extproxy protocols ./mine.toml --json-schema
     """
     registry = known()
-    screen = Screen(sys.stdout, color)  # type: ignore[arg-type]
+    screen = Screen(sys.stdout, color)
     width = min(screen.width() or NO_WIDTH, WIDEST)
     if name is None:
         if schema or version:

@@ -69,7 +69,7 @@ def send(
     options = [*(("-o", output) if output else ()), *(("--protocol", protocol) if protocol else ())]
     options += ["--no-redact"] if no_redact else []
     session = Session(registry, chosen)
-    screen = Screen(sys.stdout, color)  # type: ignore[arg-type]
+    screen = Screen(sys.stdout, color)
     view = View(
         screen.write, screen.width, colour=screen.colour, unicode=screen.unicode, protocol=lambda: session.protocol
     )

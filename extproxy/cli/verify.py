@@ -22,7 +22,7 @@ from extproxy.replay.credentials import read_credentials
 from extproxy.replay.verdict import Outcome
 from extproxy.replay.verification import Asked, Verified
 from extproxy.safe import safe, safe_bytes
-from extproxy.terminal import Choice, Screen
+from extproxy.terminal import Screen
 
 FORMATS = ("text", "json", "junit", "github", "markdown")
 SECONDS = click.FloatRange(0, min_open=True)
@@ -199,7 +199,7 @@ class _Report:
     """Where the report goes: text as it comes, other formats when all is done."""
 
     def __init__(self, options: dict[str, Any]) -> None:
-        self.color: Choice = options["color"]
+        self.color: str = options["color"]
         self.screen = Screen(sys.stdout, self.color)
         self._form: str = options["form"]
         self._output: str | None = options["output"]
