@@ -39,6 +39,8 @@ class Outcome(Struct, frozen=True):
     unanswered: bool
     """The session, or the peer's deadline, is over without an answer."""
     latency: int | None
+    age: int | None = None
+    """How long it is open, in nanoseconds, where that is known at the time of asking."""
 
 
 class Subject(Struct, frozen=True):

@@ -642,3 +642,17 @@ def test_raw_can_follow(lab, tmp_path):
     assert watcher.out.wait_for(b"two") == b"one\n\xff two"
     append(path, Closed(4 * MS, "end", 2, 0, 0, 0))
     assert watcher.wait() == 0
+
+
+def test_a_request_that_is_asked_for_as_open_tells_its_age(tmp_path, capsys):
+    path = tmp_path / "open.ndjson"
+    path.write_bytes(
+        b'{"extproxy":1,"version":"0.1.0","started":"2026-11-29T21:30:00.000000Z","command":["x"],"cwd":"/"}\n'
+        b'{"t":1.0,"from":"host","frame":{"jsonrpc":"2.0","id":1,"method":"slow"}}\n'
+        b'{"t":2.0,"from":"host","frame":{"jsonrpc":"2.0","id":2,"method":"quick"}}\n'
+        b'{"t":13.5,"from":"child","frame":{"jsonrpc":"2.0","id":2,"result":{}}}\n'
+    )
+    assert run(["show", str(path), "is:open"]) == 0
+    [line] = capsys.readouterr().out.splitlines()
+    assert "slow" in line
+    assert "open 12.50 s" in line

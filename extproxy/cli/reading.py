@@ -135,7 +135,7 @@ def outcomes(events: Iterable[Event], session: Session) -> dict[tuple[int, int],
             if outcome is not None and message.exchange is not None:
                 found[message.exchange.request.n, message.exchange.request.index] = outcome
     for exchange in session.summary(at).open:
-        found[exchange.request.n, exchange.request.index] = Outcome(False, True, None)
+        found[exchange.request.n, exchange.request.index] = Outcome(False, True, None, max(at - exchange.request.at, 0))
     return found
 
 
@@ -154,6 +154,11 @@ class Chosen:
             session = asked.session()
             for event in store.events(path):
                 self._note(session.feed(event))
+
+    def ages(self) -> dict[tuple[int, int], int]:
+        """Of the requests that are open at the end: for how long, in nanoseconds."""
+        outcomes = self._outcomes or {}
+        return {key: outcome.age for key, outcome in outcomes.items() if outcome.age is not None}
 
     def _hit(self, entry: Entry) -> bool:
         wanted = self._asked.wanted

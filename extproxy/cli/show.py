@@ -201,6 +201,8 @@ def _show(asked: Asked, output: Output) -> None:
     several = len(paths) > 1
     shown = {path: Shown(path, asked.session(), several) for path in paths}
     chosen = {} if asked.whole() else {path: Chosen(asked, path) for path in paths}
+    for path, choice in chosen.items():
+        shown[path].ages = choice.ages()
     picker = Picker[_Item]((lambda item: item.wanted) if chosen else None, asked.context, asked.last)
     everything = not chosen and asked.last is None
     named: dict[str, Normalized] = {}

@@ -32,6 +32,8 @@ class Shown:
         """How it is told from others that are shown with it."""
         self.at = 0
         """The time of its newest event."""
+        self.ages: dict[tuple[int, int], int] = {}
+        """Of requests that are known to stay open: for how long, in nanoseconds."""
         self.hangs = Hangs()
         self._look_at = 0.0
         self.over = True
@@ -118,6 +120,7 @@ class Lines:
             verbosity=self._verbosity,
             protocol=lambda: session.protocol,
         )
+        view.open_for(shown.ages)
         if shown.label:
             began = store.wall_clock(shown.header)
             self._start = began if self._start is None else self._start

@@ -11,6 +11,7 @@ child's to the left, each pointing away from who sent it.
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -73,6 +74,8 @@ class Liner:
         self.look = look
         self.verbosity = verbosity
         self.shift = 0
+        self.ages: Mapping[tuple[int, int], int] = {}
+        """Of requests that are known to stay open: for how long, in nanoseconds."""
         """Nanoseconds that are added to each time."""
         self.sides("host", "child")
 
@@ -199,6 +202,9 @@ class Liner:
 
     def _latency(self, message: Message) -> Row:
         latency = message.latency if message.kind != "request" else None
+        age = self.ages.get((message.n, message.index)) if self.ages and message.kind == "request" else None
+        if age is not None:
+            return [Segment(f"open {duration(age, self.look.signs.micro)}  ", ODD)]
         if latency is None:
             return []
         text = duration(latency, self.look.signs.micro)

@@ -12,7 +12,7 @@ screen, 0 where there is none. Nothing here waits or reads a clock.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, TypeAlias
 
 from msgspec import Struct
@@ -83,6 +83,10 @@ class View:
         self._shown = 0
         self._hidden = 0
         self._held: deque[Entry] = deque()
+
+    def open_for(self, ages: Mapping[tuple[int, int], int]) -> None:
+        """Tell these requests, by their entry and place in a batch, to be open for so many nanoseconds."""
+        self._liner.ages = ages
 
     def shift(self, nanoseconds: int) -> None:
         """Add to all times: for a session that began so much later than the one it is shown with."""
