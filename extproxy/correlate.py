@@ -236,7 +236,8 @@ def plain_id(value: Any) -> Id:
     """An id as it can be kept: arrays and objects, which are no ids, as their text."""
     if isinstance(value, dict | list):
         return json.dumps(value, ensure_ascii=False)[:200]
-    return value  # type: ignore[no-any-return]
+    plain: Id = value
+    return plain
 
 
 def _other_types(value: Any) -> list[Id]:

@@ -125,7 +125,8 @@ def _numbered(path: str) -> Iterator[tuple[int, Event]]:
 
     def lines() -> Iterator[bytes]:
         nonlocal number
-        for number, line in enumerate(store.lines(path), start=1):  # noqa: B007 - read below
+        for line in store.lines(path):
+            number += 1
             yield line
 
     for event in recording.read(lines()):

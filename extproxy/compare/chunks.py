@@ -30,7 +30,7 @@ def rechunked(one: Conversation, other: Conversation) -> tuple[Conversation, Con
     for kind in ones.keys() & others.keys():
         _relate(groups, ones[kind], others[kind])
     cut_otherwise = {groups.find(run) for run in groups.uneven}
-    return tuple(_joined(each, session, groups, cut_otherwise) for session, each in enumerate((one, other)))  # type: ignore[return-value]
+    return _joined(one, 0, groups, cut_otherwise), _joined(other, 1, groups, cut_otherwise)
 
 
 def _pieces(items: Iterable[Item]) -> dict[tuple[Side, str], list[Item]]:

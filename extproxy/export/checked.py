@@ -16,7 +16,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from extproxy.events import Frame, Header, Side, Unread
+from extproxy.events import Event, Frame, Header, Side, Unread
 from extproxy.findings import Finding, Severity
 from extproxy.lines.lossy import pattern
 from extproxy.session import Entry, Session
@@ -86,7 +86,7 @@ class Checked(Struct, kw_only=True):
 
 def check(
     path: str,
-    events: Iterable[tuple[int, object]],
+    events: Iterable[tuple[int, Event]],
     session: Session,
     wanted: Wanted,
     further: Iterable[Finding] = (),
@@ -118,7 +118,7 @@ def check(
     for line, event in events:
         if isinstance(event, Unread):
             checked.unread.append(event)
-        entry = session.feed(event)  # type: ignore[arg-type]
+        entry = session.feed(event)
         places.add(entry, line)
         for finding in entry.findings:
             keep(finding)

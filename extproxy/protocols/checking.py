@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Iterator, Mapping
+from types import GenericAlias
 from typing import Any, Final
 
 import msgspec
@@ -155,7 +156,7 @@ def _wrong_tag(value: dict[str, Any], options: list[Type], at: str) -> Problem |
         return None
     for member in objects[0].members:
         fixed = [m.type for made in objects for m in made.members if m.name == member.name]
-        if len(fixed) == len(objects) and all(map(_fixes_text, fixed)) and member.name in value:
+        if len(fixed) == len(objects) and None not in map(_fixed_text, fixed) and member.name in value:
             expected = " | ".join(map(print_type, fixed))
             text = f"expected {expected}, got {describe(value[member.name])}"
             return Problem("bad-value", at + pointer(member.name), text)
@@ -208,7 +209,7 @@ class _Builder:
                 "object": dict, "any": Any, "null": None,
             }[made.name]  # fmt: skip
         if isinstance(made, List):
-            return list[self.build(made.element)]  # type: ignore[misc]
+            return GenericAlias(list, (self.build(made.element),))
         if isinstance(made, Object):
             return self.object(made)
         if isinstance(made, Literal):
@@ -256,26 +257,25 @@ class _Builder:
     def tagged(self, objects: list[Object]) -> Any:
         """Objects told apart by a member that each fixes to a text of its own."""
         fixed: list[dict[str, str]] = [
-            {m.name: m.type.value for m in made.members if _fixes_text(m.type)}  # type: ignore[union-attr,misc]
-            for made in objects
+            {m.name: text for m in made.members if (text := _fixed_text(m.type)) is not None} for made in objects
         ]
         for name in fixed[0]:
             tags = [each.get(name) for each in fixed]
             if None not in tags and len(set(tags)) == len(tags):
-                return typing.Union[tuple(self.object(made, name) for made in objects)]  # noqa: UP007
+                return typing.Union[tuple(self.object(made, name) for made in objects)]  # noqa: UP007 - known only here
         return self.anything()
 
     def object(self, made: Object, tag: str = "") -> Any:
         if made.rest is not None:
             if not made.members:
-                return dict[str, self.build(made.rest)]  # type: ignore[misc]
+                return GenericAlias(dict, (str, self.build(made.rest)))
             if made.rest != Basic("any"):
                 self.whole = False
         required, optional, names = [], [], {}
         options: dict[str, Any] = {}
         for index, member in enumerate(made.members):
             if member.name == tag:
-                options = {"tag_field": tag, "tag": member.type.value}  # type: ignore[union-attr]
+                options = {"tag_field": tag, "tag": _fixed_text(member.type)}
                 continue
             field = f"f{index}"
             names[field] = member.name
@@ -283,7 +283,7 @@ class _Builder:
             if member.required:
                 required.append((field, native))
             else:
-                optional.append((field, typing.Union[native, msgspec.UnsetType], msgspec.UNSET))  # noqa: UP007
+                optional.append((field, native | msgspec.UnsetType, msgspec.UNSET))
         return msgspec.defstruct(
             "Fields",
             [*required, *optional],
@@ -293,8 +293,9 @@ class _Builder:
         )
 
 
-def _fixes_text(made: Type) -> bool:
-    return isinstance(made, Literal) and isinstance(made.value, str)
+def _fixed_text(made: Type) -> str | None:
+    """The one text that a type allows, or None."""
+    return made.value if isinstance(made, Literal) and isinstance(made.value, str) else None
 
 
 def _covered(value: str | int | bool, basic: set[str]) -> bool:

@@ -71,12 +71,12 @@ def _protocol(top: Table, known: Mapping[str, Protocol]) -> Protocol:
         source=top.text("source"),
         version=top.text("version") or None,
         versions=tuple(map(_version, top.tables("versions"))) or parent.versions,
-        framing=top.choice("framing", ("ndjson", "content-length")) or parent.framing,  # type: ignore[arg-type]
+        framing=top.choice("framing", ("ndjson", "content-length")) or parent.framing,
         sides=side_names,
         extends=extends,
         batch=top.flag("batch", parent.batch),
         open=is_open,
-        ids=top.choice("ids", ("shared", "by name")) or parent.ids,  # type: ignore[arg-type]
+        ids=top.choice("ids", ("shared", "by name")) or parent.ids,
         general=top.whole("general") or 0,
         shapes=(*(_shape(each, all_types) for each in top.tables("shape")), *parent.shapes),
         types=all_types,
@@ -179,7 +179,7 @@ def _shape(table: Table, known: Mapping[str, types.Type]) -> Shape:
         name=table.paths("name"),
         named=table.text("named"),
         variant=table.path("variant"),
-        kind=table.choice("kind", KINDS),  # type: ignore[arg-type]
+        kind=table.choice("kind", KINDS),
         id=table.paths("id"),
         answers=table.path("answers"),
         failed=_inner(table, "failed"),
@@ -240,7 +240,7 @@ def _definition(name: str, table: Table, known: Mapping[str, types.Type]) -> Def
     _check_names(table, "result", result, known)
     made = Definition(
         name=name,
-        kind=table.choice("kind", KINDS) or "event",  # type: ignore[arg-type]
+        kind=table.choice("kind", KINDS) or "event",
         about=table.text("about"),
         fields=fields,
         omitted=frozenset(_pointer(table, "omitted", path) for path in table.paths("omitted")),
@@ -251,8 +251,8 @@ def _definition(name: str, table: Table, known: Mapping[str, types.Type]) -> Def
         within=table.texts("within"),
         key=table.path("key"),
         deltas=_deltas(table),
-        pairs=table.choice("pairs", ("id", "order")) or "id",  # type: ignore[arg-type]
-        answer=table.choice("answer", ("expected", "optional", "none")) or "expected",  # type: ignore[arg-type]
+        pairs=table.choice("pairs", ("id", "order")) or "id",
+        answer=table.choice("answer", ("expected", "optional", "none")) or "expected",
         timeout=table.number("timeout"),
         then=table.text("then"),
         cancels=table.paths("cancels"),
@@ -312,7 +312,7 @@ def _evidence(table: Table) -> Evidence:
     made = Evidence(
         when=_condition(table),
         side=_side(table),
-        weight=table.choice("weight", WEIGHTS) or "decides",  # type: ignore[arg-type]
+        weight=table.choice("weight", WEIGHTS) or "decides",
         version=table.text("version") or None,
         versions=table.texts("versions"),
         version_at=table.path("version_at"),

@@ -63,8 +63,8 @@ def get(value: Any, path: Path) -> Any:
         kind = value.__class__
         if kind is dict:
             value = value.get(step, MISSING)
-        elif kind is list and step.__class__ is not str:
-            index: int = step or 0  # type: ignore[assignment]
+        elif kind is list and not isinstance(step, str):
+            index = step or 0
             value = value[index] if index < len(value) else MISSING
         else:
             return MISSING

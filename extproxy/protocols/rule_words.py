@@ -50,13 +50,13 @@ def read_rule(table: Table, condition: Callable[[Table], Condition], names: Coll
         whole=table.choice("in", ("fields", "frame")) == "frame",
         each=table.paths("each"),
         when=_condition(table, "when", condition),
-        scope=table.choice("scope", ("session", "stream")) or "session",  # type: ignore[arg-type]
+        scope=table.choice("scope", ("session", "stream")) or "session",
         given=_name(table, "given", names),
         must=_claim(table, "must", condition),
         never=_claim(table, "never", condition),
         forbids=table.paths("forbids"),
         only=only if table.says("only") else None,
-        format=table.choice("format", FORMATS),  # type: ignore[arg-type]
+        format=table.choice("format", FORMATS),
         needs=_names(table, "needs", names),
         bars=_name(table, "bars", names),
         expect=_name(table, "expect", names),

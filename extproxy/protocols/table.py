@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from extproxy.errors import ProtocolError
 from extproxy.protocols import types
 from extproxy.protocols.lines import Steps, places
 from extproxy.protocols.paths import Path, parse_path
 from extproxy.protocols.template import Template, parse_template
+
+Word = TypeVar("Word", bound=str)
 
 
 class Source:
@@ -62,22 +64,22 @@ class Table:
         return default if value is None else value
 
     def number(self, word: str) -> float | None:
-        value = self._get(word, (int, float), "a number of seconds")
+        value: float | None = self._get(word, (int, float), "a number of seconds")
         if value is not None and not 0 < value < float("inf"):
             raise self.error(word, f"expected a number above 0, got {value!r}")
-        return value  # type: ignore[no-any-return]
+        return value
 
     def whole(self, word: str) -> int | None:
-        value = self._get(word, int, "a whole number")
+        value: int | None = self._get(word, int, "a whole number")
         if value is not None and value < 0:
             raise self.error(word, f"expected a whole number, 0 or more, got {value!r}")
-        return value  # type: ignore[no-any-return]
+        return value
 
-    def choice(self, word: str, allowed: tuple[str, ...]) -> str | None:
-        value = self._get(word, str, "a text")
+    def choice(self, word: str, allowed: tuple[Word, ...]) -> Word | None:
+        value: Word | None = self._get(word, str, "a text")
         if value is not None and value not in allowed:
             raise self.error(word, f"expected {_either(allowed)}, got {value!r}")
-        return value  # type: ignore[no-any-return]
+        return value
 
     def texts(self, word: str) -> tuple[str, ...]:
         """One text, or an array of texts."""
