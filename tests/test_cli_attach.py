@@ -285,3 +285,21 @@ def test_the_words_that_start_extproxy_are_absolute(monkeypatch):
     start, *rest = own_command()
     assert os.path.isabs(start)
     assert rest[-1] == "wrap"
+
+
+def test_settings_of_a_project_without_servers_are_passed_over(home, tmp_path, capsys):
+    project = tmp_path / ".zed"
+    project.mkdir()
+    (project / "settings.json").write_text('{"tab_size": 2}')
+    mine = home / ".config/zed/settings.json"
+    mine.parent.mkdir(parents=True)
+    text = '{\n  // agents\n  "agent_servers": {"pi": {"type": "custom", "command": "pi-acp"}}\n}\n'
+    mine.write_text(text)
+    assert run(["attach", "zed", "--yes"]) == 0
+    assert '"command": "/opt/bin/extproxy", "args": ["wrap", "pi-acp"]' in mine.read_text()
+    assert run(["detach", "zed", "--yes"]) == 0
+    assert mine.read_text() == text
+    mine.unlink()
+    capsys.readouterr()
+    assert run(["attach", "zed", "--yes"]) == 2
+    assert "no servers are in it" in said(capsys, mine)

@@ -12,7 +12,12 @@ HOME = "/home/me"
 @pytest.mark.parametrize(
     ("host", "platform", "environ", "found"),
     [
-        ("claude-code", "linux", {}, [".mcp.json"]),
+        ("claude-code", "linux", {}, [".mcp.json", "/home/me/.claude.json"]),
+        ("codex", "linux", {}, [".codex/config.toml", "/home/me/.codex/config.toml"]),
+        ("codex", "linux", {"CODEX_HOME": "/c"}, [".codex/config.toml", "/c/config.toml"]),
+        ("zed", "linux", {}, [".zed/settings.json", "/home/me/.config/zed/settings.json"]),
+        ("zed", "darwin", {}, [".zed/settings.json", "/home/me/.config/zed/settings.json"]),
+        ("zed", "win32", {"APPDATA": "/roaming"}, [".zed/settings.json", "/roaming/Zed/settings.json"]),
         ("cursor", "darwin", {}, [".cursor/mcp.json", "/home/me/.cursor/mcp.json"]),
         (
             "claude-desktop",

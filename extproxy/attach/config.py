@@ -1,8 +1,10 @@
 """The servers in a host's config, and the edits that put a wrapper before one and take it away again.
 
 Two shapes are known: zot's `extension.json`, which is one extension with `exec`
-and `args`, and the objects in which MCP hosts keep servers by name, with
-`command` and `args`: `mcpServers`, VS Code's `servers`, Zed's `context_servers`.
+and `args`, and the objects in which hosts keep servers by name, with `command`
+and `args`: `mcpServers`, VS Code's `servers`, Zed's `context_servers` and
+`agent_servers`, the `mcp_servers` of Codex, which are TOML. Claude Code has
+`mcpServers` for each project too, inside `projects`.
 
 The undo needs no memory. Attaching moves the command's own text, spelling and
 all, into the list of arguments, behind the wrapper's; detaching moves it back.
@@ -17,17 +19,26 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from extproxy.attach import jsonc
+from extproxy.attach import jsonc, toml
 from extproxy.attach.jsonc import Edit, Node
 from extproxy.errors import ExtproxyError
 
-COLLECTIONS: Final = (("mcpServers",), ("servers",), ("mcp", "servers"), ("context_servers",))
-"""Where hosts keep their servers by name; the first that is there counts."""
+COLLECTIONS: Final = (
+    ("mcpServers",),
+    ("servers",),
+    ("mcp", "servers"),
+    ("context_servers",),
+    ("agent_servers",),
+    ("mcp_servers",),
+)
+"""Where hosts keep their servers by name."""
 
+_TOML: Final = re.compile(r"""\ufeff?\s*(?:#|\[\[?\s*["'\w-]|["'\w.-][^\n]*=)""")
+"""How a text begins that is TOML and not JSON."""
 _URLS: Final = ("url", "serverUrl", "httpUrl")
-_STDIO: Final = {"stdio", "local"}
+_STDIO: Final = {"stdio", "local", "custom"}
 
 CommandAt = Callable[[Sequence[str]], int | None]
 """Given what follows the word `wrap`: where in it the wrapped command begins, None where there is none."""
@@ -48,6 +59,8 @@ class Server(Struct, frozen=True):
     """Why it cannot be wrapped, a sentence about it without its name; empty where it can."""
     remarks: tuple[str, ...] = ()
     """What is worth knowing about it, sentences without its name."""
+    toml: bool = False
+    """Whether the config is TOML; else it is JSON."""
 
     @property
     def command(self) -> Node:
@@ -59,6 +72,13 @@ class Server(Struct, frozen=True):
     def args(self) -> Node | None:
         return self.entry.get("args")
 
+    def key_of(self, member: str) -> Node:
+        """The key of a member that is there."""
+        place = self.entry.place(member)
+        assert place is not None
+        assert self.entry.members is not None
+        return self.entry.members[place][0]
+
     def words(self) -> list[str]:
         """The command and its arguments."""
         args = self.args.plain() if self.args is not None else []
@@ -66,19 +86,28 @@ class Server(Struct, frozen=True):
 
 
 def servers(text: str) -> list[Server]:
-    """The servers that a config holds, in order; JsoncError or ConfigError when it is no config that we know."""
+    """The servers that a config holds, in order; JsoncError, TomlError or ConfigError when it is no config of ours."""
+    if _TOML.match(text):
+        return [structs.replace(each, toml=True) for each in _collected(toml.parse(text))]
     root = jsonc.parse(text)
     if root.get("exec") is not None:
         name = root.get("name")
         return [_server(str(name.value) if name is not None else "extension", root, "exec", ())]
-    for path in COLLECTIONS:
-        found = _inside(root, path)
-        if found is not None and found.members is not None:
-            return list(_named(found))
-    raise ConfigError(
-        "no servers are in it: an extension of zot has exec, the config of an MCP host has mcpServers, servers, "
-        "mcp.servers or context_servers"
-    )
+    return _collected(root)
+
+
+def _collected(root: Node) -> list[Server]:
+    found = [("", _inside(root, path)) for path in COLLECTIONS]
+    projects = root.get("projects")
+    for name, project in (projects.members if projects is not None else None) or ():
+        found.append((name.value, _inside(project, ("mcpServers",))))
+    there = [(project, each) for project, each in found if each is not None and each.members is not None]
+    if not there:
+        raise ConfigError(
+            "no servers are in it: an extension of zot has exec, the config of another host has mcpServers, servers, "
+            "mcp.servers, context_servers, agent_servers or, in TOML, mcp_servers"
+        )
+    return [server for project, each in there for server in _named(each, project)]
 
 
 def _inside(root: Node, path: tuple[str, ...]) -> Node | None:
@@ -88,13 +117,17 @@ def _inside(root: Node, path: tuple[str, ...]) -> Node | None:
     return node
 
 
-def _named(collection: Node) -> Iterator[Server]:
+def _named(collection: Node, project: str) -> Iterator[Server]:
     members = collection.members or ()
     names = [key.value for key, _ in members]
     for place, (key, entry) in enumerate(members):
         if key.value in names[place + 1 :]:
             continue  # hosts take the last one of a name
-        remarks = ("its name stands here more than once: the last one counts",) if names.count(key.value) > 1 else ()
+        remarks: tuple[str, ...] = ()
+        if names.count(key.value) > 1:
+            remarks += ("its name stands here more than once: the last one counts",)
+        if project:
+            remarks += (f"this is the one of the project {project}",)
         yield _server(key.value, entry, "command", remarks)
 
 
@@ -151,13 +184,20 @@ def wrapped_at(words: Sequence[str], command_at: CommandAt) -> int | None:
 def attaching(text: str, server: Server, wrapper: Sequence[str]) -> list[Edit]:
     """The edits that put `wrapper`, such as `/usr/bin/extproxy wrap`, before a server's command."""
     command, args = server.command, server.args
+    quoted = toml.quoted if server.toml else _quoted
     own = text[command.start : command.end]
-    first = [_quoted(word) for word in wrapper[1:]]
-    edits = [Edit(command.start, command.end, _quoted(wrapper[0]))]
+    first = [quoted(word) for word in wrapper[1:]]
+    start = quoted(wrapper[0])
+    edits = [Edit(command.start, command.end, start)]
     if args is None:
-        separator = _before(text, server) or " "
-        made = f',{separator}"args": [{", ".join([*first, own])}]'
-        return [Edit(command.start, command.end, edits[0].text + made)]
+        made = f"[{', '.join([*first, own])}]"
+        key = server.key_of(server.key)
+        if not server.toml:
+            separator = _before(text, server) or " "
+            return [Edit(command.start, command.end, f'{start},{separator}"args": {made}')]
+        if not toml.has_own_line(text, key):
+            return [Edit(command.start, command.end, f"{start}, {toml.dotted(text, key)}args = {made}")]
+        return [toml.line_before(text, key, "args", made), *edits]
     first += ['"--"', own]
     items = args.items or ()
     if not items:
@@ -177,6 +217,8 @@ def detaching(text: str, server: Server, command_at: CommandAt) -> list[Edit]:
     edits = [Edit(command.start, command.end, text[moved.start : moved.end])]
     place = server.entry.place("args")
     if at == len(args.items) and args.items[at - 2].value != "--" and place is not None:
+        if server.toml and toml.has_own_line(text, server.key_of("args")):
+            return [*edits, toml.without_line(text, server.key_of("args"), args)]
         return [*edits, *jsonc.without_member(text, server.entry, place)]
     return [*edits, *jsonc.without_items(text, args, at)]
 

@@ -7,17 +7,20 @@ from collections.abc import Mapping
 from typing import Final
 
 HOSTS: Final = {
-    "claude-code": (".mcp.json",),
+    "claude-code": (".mcp.json", "~/.claude.json"),
     "claude-desktop": ("{data}/Claude/claude_desktop_config.json",),
+    "codex": (".codex/config.toml", "{codex}/config.toml"),
     "cursor": (".cursor/mcp.json", "~/.cursor/mcp.json"),
     "gemini-cli": (".gemini/settings.json", "~/.gemini/settings.json"),
     "vscode": (".vscode/mcp.json", "{data}/Code/User/mcp.json"),
     "windsurf": ("~/.codeium/windsurf/mcp_config.json",),
+    "zed": (".zed/settings.json", "{zed}/settings.json"),
     "zot": (".zot/extensions/{server}/extension.json", "{zot}/extensions/{server}/extension.json"),
 }
 """Each host with the places of its config, a project's before the user's; the first that is there counts.
 
-`{data}` is where programs with windows keep their settings, `{zot}` is `$ZOT_HOME`, `{server}` an extension's name.
+`{data}` is where programs with windows keep their settings, `{codex}` and `{zot}` are `$CODEX_HOME` and `$ZOT_HOME`,
+`{zed}` is Zed's folder, `{server}` an extension's name.
 """
 
 
@@ -26,7 +29,13 @@ def places(host: str, server: str, platform: str, environ: Mapping[str, str], ho
 
     Relative ones are a project's: they begin in the current folder.
     """
-    words = {"data": _data(platform, environ, home), "zot": _zot(platform, environ, home), "server": server}
+    words = {
+        "codex": environ.get("CODEX_HOME") or f"{home}/.codex",
+        "data": _data(platform, environ, home),
+        "server": server,
+        "zed": _zed(platform, environ, home),
+        "zot": _zot(platform, environ, home),
+    }
     found = []
     for place in HOSTS[host]:
         path = place.format(**words)
@@ -43,6 +52,12 @@ def _data(platform: str, environ: Mapping[str, str], home: str) -> str:
         return environ.get("APPDATA") or f"{home}/AppData/Roaming"
     config = environ.get("XDG_CONFIG_HOME", "")
     return config if config.startswith("/") else f"{home}/.config"
+
+
+def _zed(platform: str, environ: Mapping[str, str], home: str) -> str:
+    if platform == "darwin":  # beside the other programs for terminals, not where macOS wants it
+        return f"{home}/.config/zed"
+    return _data(platform, environ, home) + ("/Zed" if platform == "win32" else "/zed")
 
 
 def _zot(platform: str, environ: Mapping[str, str], home: str) -> str:

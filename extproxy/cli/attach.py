@@ -23,10 +23,10 @@ from extproxy.errors import UsageError
 def attach(config: str, names: tuple[str, ...], yes: bool, color: str) -> None:
     """Put `extproxy wrap` before the commands of the servers in CONFIG.
 
-    CONFIG is a host's own file: zot's extension.json (or its folder), or JSON
-    with mcpServers, servers, mcp.servers or context_servers. Or it is the name
-    of a host: claude-code, claude-desktop, cursor, gemini-cli, vscode,
-    windsurf, zot.
+    CONFIG is a host's own file: zot's extension.json (or its folder), JSON with
+    mcpServers, servers, mcp.servers, context_servers or agent_servers, or TOML
+    with mcp_servers. Or it is the name of a host: claude-code, claude-desktop,
+    codex, cursor, gemini-cli, vscode, windsurf, zed, zot.
 
     The difference is shown first, then it asks. Only the command and the args
     of these servers change; comments, order and formatting stay. A copy of the
@@ -40,6 +40,7 @@ def attach(config: str, names: tuple[str, ...], yes: bool, color: str) -> None:
     Examples:
       extproxy attach .mcp.json --server weather
       extproxy attach cursor
+      extproxy attach codex --server weather
       extproxy attach zot --server weather
     """
     if os.name != "posix":

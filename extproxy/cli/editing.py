@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 import click
 from msgspec import Struct
@@ -45,7 +46,16 @@ def find(place: str, names: Sequence[str]) -> Config:
 
     UsageError when there is none, or when it has no server of these names.
     """
-    path = os.path.realpath(_path(place, names))
+    paths = _paths(place, names)
+    for path in paths[:-1]:
+        # A project's settings often say nothing of servers: then the user's count.
+        with suppress(ExtproxyError):
+            return _read(path, names)
+    return _read(paths[-1], names)
+
+
+def _read(path: str, names: Sequence[str]) -> Config:
+    path = os.path.realpath(path)
     content = replacing.read(path)
     try:
         text = content.decode("utf-8")
@@ -64,21 +74,22 @@ def find(place: str, names: Sequence[str]) -> Config:
     return Config(path, content, text, found)
 
 
-def _path(place: str, names: Sequence[str]) -> str:
+def _paths(place: str, names: Sequence[str]) -> list[str]:
+    """The files that CONFIG may mean, in the order in which they count; at least one."""
     manifest = os.path.join(place, MANIFEST)
     if os.path.isfile(manifest):
-        return manifest
+        return [manifest]
     if os.path.exists(place) and not (place in hosts.HOSTS and os.path.isdir(place)):
         if os.path.isdir(place):
             raise UsageError(f"{place} is a folder without an {MANIFEST}: name the file")
-        return place
+        return [place]
     if place not in hosts.HOSTS:
         known = ", ".join(hosts.HOSTS)
         raise UsageError(f"there is no file {place}; the hosts whose config can be found by name are {known}")
     return _of_host(place, names)
 
 
-def _of_host(host: str, names: Sequence[str]) -> str:
+def _of_host(host: str, names: Sequence[str]) -> list[str]:
     one = host == "zot"  # a config for each extension
     if one and len(names) > 1:
         raise UsageError("each extension of zot has a config of its own: name one --server at a time")
@@ -88,10 +99,10 @@ def _of_host(host: str, names: Sequence[str]) -> str:
         found = sorted({os.path.basename(os.path.dirname(path)) for place in places for path in _fitting(place)})
         there = f"; there are {', '.join(found)}" if found else f"; looked for {_either(places)}"
         raise UsageError(f"each extension of zot has a config of its own: name one with --server{there}")
-    for path in places:
-        if os.path.isfile(path):
-            return path
-    raise UsageError(f"no config of {host} is there; looked for {_either(places)}")
+    there_are = [path for path in places if os.path.isfile(path)]
+    if not there_are:
+        raise UsageError(f"no config of {host} is there; looked for {_either(places)}")
+    return there_are
 
 
 def _fitting(pattern: str) -> list[str]:

@@ -1,8 +1,8 @@
-"""On which line of a TOML text does a key stand?
+"""Where in a TOML text does a key stand?
 
 `tomllib` forgets where it read things, and who writes a protocol file wants to
-know. The text is known to be TOML when this reads it, so nothing here has to
-be strict.
+know; so does who edits a host's config. The text is known to be TOML when this
+reads it, so nothing here has to be strict.
 """
 
 from __future__ import annotations
@@ -23,6 +23,18 @@ _TEXT: Final = re.compile(r'''"""(?:[^\\]|\\.)*?"{3,5}|\'\'\'.*?'{3,5}|"(?:[^"\\
 _PLAIN: Final = re.compile(r"[^\s,\[\]{}#]+(?: [0-9][^\s,\[\]{}#]*)?")
 
 
+class Span(Struct, frozen=True):
+    """Where a key and its value stand: `text[start:end]` is all of the value."""
+
+    key: int
+    """Where the key begins, with all its dots; where an element of an array begins."""
+    name: int
+    """Where the last name of a dotted key begins."""
+    key_end: int
+    start: int
+    end: int
+
+
 class Places(Struct, frozen=True):
     """Where the keys of a TOML text stand. Lines count from 1."""
 
@@ -30,6 +42,8 @@ class Places(Struct, frozen=True):
     """Where each key, table and element begins."""
     texts: dict[Steps, int]
     """Where the first line of each text stands: often below its key."""
+    spans: dict[Steps, Span]
+    """Where each key with a value, and each element, stands; tables with headers are not here."""
 
     def line(self, steps: Steps) -> int | None:
         """The line of a key, or of the innermost table around it that is written; None for neither."""
@@ -46,9 +60,9 @@ class Places(Struct, frozen=True):
 
 def places(text: str) -> Places:
     """Where the keys of a TOML text stand. The text must be TOML."""
-    scanner = _Scanner(text.replace("\r\n", "\n"))
+    scanner = _Scanner(text)
     scanner.read()
-    return Places(scanner.keys, scanner.texts)
+    return Places(scanner.keys, scanner.texts, scanner.spans)
 
 
 class _Scanner:
@@ -57,6 +71,8 @@ class _Scanner:
         self.at = 0
         self.keys: dict[Steps, int] = {}
         self.texts: dict[Steps, int] = {}
+        self.spans: dict[Steps, Span] = {}
+        self._last = (0, 0)
         self._counts: dict[Steps, int] = {}
 
     def read(self) -> None:
@@ -110,6 +126,7 @@ class _Scanner:
         while found := _KEY.match(self.text, self.at):
             self.at = found.end()
             name = found[1]
+            self._last = found.span(1)
             names.append(_unquoted(name) if name[0] in "\"'" else name)
             if not found[2]:
                 break
@@ -118,10 +135,13 @@ class _Scanner:
     def pair(self, table: Steps) -> None:
         begin = self.at
         steps = (*table, *self.key())
+        name, end = self._last
         self.note(steps, begin)
         self.at = self.text.index("=", self.at) + 1
         self.more()
+        start = self.at
         self.value(steps)
+        self.spans[steps] = Span(begin, name, end, start, self.at)
 
     def value(self, steps: Steps) -> None:
         sign = self.text[self.at]
@@ -132,13 +152,15 @@ class _Scanner:
             self.inside("]", lambda: self.element((*steps, next(index))))
         else:
             found = _TEXT.match(self.text, self.at) or _PLAIN.match(self.text, self.at)
-            below = self.text.startswith(('"""\n', "'''\n"), self.at)
+            below = self.text.startswith(('"""\n', "'''\n", '"""\r\n', "'''\r\n"), self.at)
             self.texts[steps] = self.line(self.at) + below
             self.at = found.end() if found else self.at + 1
 
     def element(self, steps: Steps) -> None:
-        self.note(steps, self.at)
+        start = self.at
+        self.note(steps, start)
         self.value(steps)
+        self.spans[steps] = Span(start, start, start, start, self.at)
 
     def inside(self, closing: str, read: Callable[[], None]) -> None:
         """What stands between brackets, up to and with the closing one."""
