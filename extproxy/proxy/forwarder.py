@@ -358,8 +358,9 @@ class Forwarder:
 
     def _finish(self, ended: int) -> NoReturn:
         lived = (time.monotonic_ns() - self.began) / 1e9
-        self.tap.put(wire.END, b"")
         reap(self.pid)
+        self._end_leftovers()
+        self.tap.put(wire.END, b"")
         how = how_ended(ended).decode()
         if not self._read[wire.CHILD] and (how != "0" or not self._stdin_ended):
             end = f"with exit status {how}" if how.isdigit() else f"by {how}"
@@ -367,6 +368,20 @@ class Forwarder:
         self.tap.close()
         self._observed.acquire(True, PATIENCE)
         os._exit(ended if ended >= 0 else 128 - ended)
+
+    def _end_leftovers(self) -> None:
+        """What a launcher started and left behind is ended, and told; nothing is done where nobody is left."""
+        try:
+            os.killpg(self.pid, 0)
+        except OSError:
+            return
+        from extproxy.proxy.leftovers import end_group
+
+        who = end_group(self.pid, GRACE_TERM)
+        if who:
+            text = f"{self.command} left behind: {who}"
+            self.tap.put(wire.NOTE, text.encode("utf-8", "backslashreplace"))
+            self.say(text)
 
     # ---- what the observer tells
 

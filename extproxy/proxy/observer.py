@@ -21,11 +21,12 @@ from msgspec import Struct
 import extproxy
 from extproxy import config
 from extproxy.errors import ExtproxyError
-from extproxy.events import Closed, Eof, Event, Exit, Frame, Header, Lost, Side, Signal
+from extproxy.events import Closed, Eof, Event, Exit, Frame, Header, Lost, Note, Side, Signal
 from extproxy.framing import Lines, NdjsonSplitter
 from extproxy.proxy import tap as wire
 from extproxy.proxy.detecting import Detecting
 from extproxy.proxy.file import RecordingFile
+from extproxy.proxy.leftovers import end_group
 from extproxy.proxy.secrecy import Secrets
 from extproxy.proxy.stalls import Stalls, Stuck
 from extproxy.recording.v1 import Buffer, Encoder
@@ -186,6 +187,8 @@ class Observer:
             # What comes after a gap does not go on with the line before it.
             cut = [frame for kind, size in enumerate(lost) if size for frame in self._splitters[kind].close(at)]
             return [*cut, Lost(at, lost[0], lost[1], lost[2], "the observer took nothing for too long")]
+        if kind == wire.NOTE:
+            return [Note(at, payload.decode("utf-8", "replace"))]
         self.ended = True
         return self._close(at, "end")
 
@@ -287,10 +290,13 @@ class Observer:
             return
         if not self._exited:
             self._dismiss_child()
+        left = end_group(self._pid, _GRACE_TERM)
         at = time.monotonic_ns() - self.plan.began
         events = [part for event in self._close(at, "killed") for part in self._secrets.out_of(event)]
         if not self._exited:
             events.insert(-1, Exit(at, None))
+        if left:
+            events.insert(-1, Note(at, f"{self.plan.command[0]} left behind: {left}"))
         lines = [self._encoder.event(event) for event in events if not isinstance(event, Lines)]
         self._file.write(b"".join(lines), [0, 0, 0], at)
         if self._live is not None:

@@ -27,6 +27,7 @@ SIGNAL = 5  # payload: the signal's name
 EXIT = 6  # payload: a number, a signal's name, or nothing when nobody knows
 LOST = 7  # payload: three numbers of bytes, by HOST, CHILD, STDERR
 END = 8  # no payload
+NOTE = 9  # payload: a sentence of ours for the recording
 HEADER = struct.Struct("<BIq")
 
 READ, TAKEN = 0, 3
