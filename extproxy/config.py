@@ -81,7 +81,7 @@ def _config(settings: Any, path: str) -> Config:
             raise ConfigError(f"{path}: {key} must be {_WORDS[kind]}")
     folder = os.path.dirname(path)
     own: dict[str, Any] = {"protocols": tuple(_beside(folder, each) for each in settings.get("protocols", ()))}
-    if (name := settings.get("protocol")) is not None and name.endswith(".toml"):
+    if (name := settings.get("protocol")) is not None and (name.endswith(".toml") or ".toml@" in name):
         own["protocol"] = _beside(folder, name)
     for name in _READ.keys() & settings.keys():
         try:

@@ -28,6 +28,8 @@ from msgspec import Struct
 
 from extproxy.entries import Exchange, Id, Message
 from extproxy.events import Side
+from extproxy.protocols.links import Links, Same, Withdrawal
+from extproxy.ties import Ties, values_at
 
 REMEMBERED: Final = 10_000
 """So many answered keys are remembered, to tell a double reply from an orphan."""
@@ -39,6 +41,7 @@ MOST_WRONG: Final = 100
 
 Key: TypeAlias = tuple[Side, str, str, Any]
 NO_ID: Final = "none"
+NO_LINKS: Final = Links({}, ())
 ACKNOWLEDGED: Final = "acknowledged"
 
 
@@ -77,6 +80,12 @@ class Correlator:
         self._counter = count()
         self._remembered = remembered
         self._most_open = most_open
+        self._links = NO_LINKS
+        self._ties = Ties()
+
+    def use(self, links: Links) -> None:
+        """What frames are tied by, from now on, beside their ids."""
+        self._links = links
 
     def request(
         self,
@@ -102,7 +111,14 @@ class Correlator:
         if len(self._waiting) > self._most_open:
             self._close(*self._waiting[next(iter(self._waiting))])
         message.exchange = exchange
+        if self._links.ties:
+            self._tie(exchange, message, ack=False)
         return exchange
+
+    def _tie(self, exchange: Exchange, message: Message, ack: bool) -> None:
+        for same in self._links.ties.get(exchange.request.name, ()):
+            if same.ack is ack:
+                self._ties.tie(exchange, same.start, message.value)
 
     def reply(self, message: Message, scopes: Iterable[str], numbered: bool) -> Paired:
         """A reply came: pair it, and say what it is. Its exchange is set on the message."""
@@ -125,13 +141,16 @@ class Correlator:
 
     def _pair(self, key: Key, exchange: Exchange, message: Message) -> Paired:
         late = exchange.deadline is not None and message.at > exchange.deadline
-        acknowledged = exchange.later and not message.error
+        lasting = self._links.lasting.get(exchange.request.name)
+        acknowledged = exchange.later and not message.error and (lasting is None or lasting.holds(message.value))
         if acknowledged:
             exchange.ack = light(message)
             self._leave(key, exchange)
             later = (key[0], exchange.request.name, ACKNOWLEDGED, None)
             self._open.setdefault(later, deque()).append(exchange)
             self._waiting[id(exchange)] = (later, exchange)  # in its old place
+            if self._links.ties:
+                self._tie(exchange, message, ack=True)
         else:
             self._close(key, exchange)
             _answer(exchange, message)
@@ -145,16 +164,42 @@ class Correlator:
         verdict: Literal["paired", "acknowledged"] = "acknowledged" if acknowledged else "paired"
         return Paired(verdict, exchange, message.n, late and not exchange.cancelled, exchange.cancelled)
 
-    def end(self, message: Message, names: Iterable[str]) -> Exchange | None:
-        """The later end of the oldest acknowledged request of one of these names, or None when there is none."""
+    def end(self, message: Message, names: Iterable[str], same: Same | None = None) -> Exchange | None:
+        """The later end of an acknowledged request of one of these names, or None when there is none.
+
+        It is the oldest, or with `same` the oldest that has the same values. An
+        end that does not say them may be that of any.
+        """
+        asker = message.side.other
+        values = None if same is None else values_at(message.value, same.end)
         for name in names:
-            key = (message.side.other, name, ACKNOWLEDGED, None)
-            if waiting := self._open.get(key):
-                exchange = message.exchange = waiting[0]
-                self._close(key, exchange)
-                _answer(exchange, message)
-                return exchange
+            if same is None or values is None:
+                found: Iterable[Exchange] = self._open.get((asker, name, ACKNOWLEDGED, None), ())
+            else:
+                found = self._ties.find(asker, name, same.start, values)
+            for exchange in found:
+                if exchange.ack is not None:
+                    message.exchange = exchange
+                    self._close(*self._waiting[id(exchange)])
+                    _answer(exchange, message)
+                    return exchange
         return None
+
+    def withdraw(self, message: Message, withdrawal: Withdrawal) -> list[Exchange]:
+        """A side takes back its open requests of a name that have the same values: which ones."""
+        values = values_at(message.value, withdrawal.same.end)
+        if values is None:
+            return []
+        found = []
+        for exchange in self._ties.find(message.side, withdrawal.request, withdrawal.same.start, values):
+            if exchange.cancelled or exchange.withdrawn is not None:
+                continue
+            exchange.withdrawn = message.n
+            if not withdrawal.answered:
+                exchange.cancelled = True
+                exchange.state = "cancelled"
+            found.append(exchange)
+        return found
 
     def wrong(self, n: int, side: Side, at: int, exchange: Exchange | None) -> None:
         """A frame was wrong, so that its peer may refuse it; `exchange` if it was a request all the same."""
@@ -173,8 +218,18 @@ class Correlator:
                 return exchange
         return None
 
+    def answer(self, exchange: Exchange, message: Message) -> bool:
+        """A message answers this very request, whatever its id; False when it is not open any more."""
+        if id(exchange) not in self._waiting:
+            return False
+        self._close(*self._waiting[id(exchange)])
+        _answer(exchange, message)
+        return True
+
     def _close(self, key: Key, exchange: Exchange) -> None:
         del self._waiting[id(exchange)]
+        if self._ties:
+            self._ties.release(exchange)
         self._leave(key, exchange)
 
     def _leave(self, key: Key, exchange: Exchange) -> None:
@@ -257,8 +312,11 @@ def _other_types(value: Any) -> list[Id]:
 
 def _answer(exchange: Exchange, message: Message) -> None:
     exchange.reply = light(message)
-    if not (message.error and exchange.cancelled):
+    taken_back = exchange.cancelled or exchange.withdrawn is not None
+    if not (message.error and taken_back):
         exchange.state = "failed" if message.error else "answered"
+    else:
+        exchange.state = "cancelled"
 
 
 def light(message: Message) -> Message:

@@ -41,6 +41,17 @@ class Message(Struct):
     """The exchange it belongs to: as its request, as (one of) its replies, as its later end."""
     span: Exchange | None = None
     """The span it belongs to, all of one side: its `request` is the message that began it, its `reply` the end."""
+    inner: Message | None = None
+    """The message of another protocol that stands inside of it (`tunnel`). Its place is `-1 - index`."""
+    protocol: str = ""
+    """The protocol of a message that stands inside of another one."""
+
+    @property
+    def says(self) -> str:
+        """Its summary, and the name and the summary of what stands inside of it."""
+        if self.inner is None:
+            return self.summary
+        return " ".join(filter(None, (self.summary, self.inner.name, self.inner.summary)))
 
     @property
     def reply_to(self) -> int | None:
@@ -88,12 +99,24 @@ class Exchange(Struct):
     state: State = "open"
     cancelled: bool = False
     """A cancel was seen before the reply."""
+    answerable: bool = False
+    """Cancelled, and a reply is normal all the same."""
     deadline: int | None = None
     """When the peer gives up, in the session's nanoseconds; None when the protocol says nothing."""
     expected: bool = True
     """Whether the protocol wants it answered."""
     reuses: int | None = None
     """The entry of an earlier request of the same id that was still open; None when the id was free."""
+    withdrawn: int | None = None
+    """The entry of the message that cancelled it by its values; it is to be answered all the same."""
+    paused: bool = False
+    """Its reply gave a state: the request may come again with it and go on."""
+    continues: int | None = None
+    """The entry of the earlier request that this one goes on with."""
+    operation: Operation | None = None
+    """What it is a step of, once there are two."""
+    inside: Exchange | None = None
+    """The exchange of the request that stands inside of this one's request (`tunnel`)."""
 
     @property
     def ack_latency(self) -> int | None:
@@ -104,6 +127,18 @@ class Exchange(Struct):
     def latency(self) -> int | None:
         """Nanoseconds from the request to its reply, or None."""
         return None if self.reply is None else self.reply.at - self.request.at
+
+
+class Operation(Struct):
+    """Exchanges that go on with each other, by the states that replies gave (`continues`)."""
+
+    first: Message
+    """The request that began it."""
+    steps: int = 1
+    between: int = 0
+    """Nanoseconds from replies to the requests that went on with them: the time that the asking side took."""
+    took: int | None = None
+    """Nanoseconds from the first request to the newest reply."""
 
 
 class Entry(Struct):
@@ -119,6 +154,13 @@ class Entry(Struct):
     """Found when this event came. Those about an earlier entry carry that entry's `n`."""
     problem: str = ""
     """For a frame that holds no message: why, e.g. `not JSON`, `blank line`, `invalid UTF-8`, `nested too deep`."""
+
+    @property
+    def spoken(self) -> tuple[Message, ...]:
+        """Its messages and those inside of them, each behind the one that holds it."""
+        if all(message.inner is None for message in self.messages):
+            return self.messages
+        return tuple(each for m in self.messages for each in ((m,) if m.inner is None else (m, m.inner)))
 
 
 class Summary(Struct):

@@ -54,14 +54,14 @@ class Header(Struct, frozen=True, kw_only=True):
 
 
 class Frame(Struct, frozen=True):
-    """One unit of a stream: a line with its ending, or a piece of a very long one."""
+    """One unit of a stream: a line with its ending, a message with its header, or a piece of a very long one."""
 
     side: Side
     at: int
     content: bytes
-    """The line without its ending."""
+    """The line without its ending; the body of a message with a header."""
     end: bytes = b"\n"
-    r"""`b"\n"`, `b"\r\n"`, or `b""` for a last line without one, and for a piece that goes on."""
+    r"""`b"\n"`, `b"\r\n"`, or `b""` for a last line without one, a message with a header, a piece that goes on."""
     began: int | None = None
     """When the line began, if that was in an earlier chunk than its end."""
     stderr: bool = False
@@ -70,10 +70,12 @@ class Frame(Struct, frozen=True):
     """True for a piece of a line that goes on in the next frame of the same stream."""
     redacted: tuple[str, ...] = ()
     """JSON Pointers to the values in which a secret was replaced; `""` is the whole content, where that is no frame."""
+    head: bytes = b""
+    """The header fields before a message, up to and with the blank line, exactly as they came; empty for a line."""
 
     @property
     def raw(self) -> bytes:
-        return self.content + self.end
+        return self.head + self.content + self.end
 
 
 class Eof(Struct, frozen=True):
@@ -126,7 +128,7 @@ class Lost(Struct, frozen=True):
 class Stall(Struct, frozen=True):
     """Something of `side`'s is stuck at this moment, and has been since `since`.
 
-    `pending`: a line of `size` bytes that has not ended. `untaken`: `size` bytes
+    `pending`: a line, or a message with its header, of which `size` bytes came and not the end. `untaken`: `size` bytes
     that the other side does not read.
     """
 

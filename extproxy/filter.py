@@ -4,9 +4,10 @@
     is_wanted.matches(entry)
 
 All terms must hold; a leading `-` turns one round; a comma is "either". A term
-is asked of one message; an entry with several messages (a batch) is wanted when
-one of them is. An exchange meets a term when any of its messages does (`marks`,
-`accepts`). The same language serves showing and following, and later rules.
+is asked of one message, and of the one inside of it, if there is one; an entry
+with several messages (a batch) is wanted when one of them is. An exchange meets
+a term when any of its messages does (`marks`, `accepts`). The same language
+serves showing and following, and later rules.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from msgspec.structs import astuple
 from extproxy.errors import UsageError
 from extproxy.events import Event, Frame, Header, Side
 from extproxy.lookup import Bodies, parse_sought
+from extproxy.ranges import counted, read_range, timed
 from extproxy.session import Entry, Message
 
 Sides: TypeAlias = Mapping[str, Side]
@@ -88,9 +90,19 @@ class Filter:
         """The messages of the entry that are wanted; one None for a wanted entry that holds no message."""
         tests = self._tests
         for message in entry.messages or (None,):
+            if message is not None and message.inner is not None:
+                if self.accepts(self._marks_of_both(entry, message, message.inner, outcomes)):
+                    yield message
+                continue
             subject = Subject(entry, message, _outcome(message, outcomes) if self.asks_the_future else None)
             if all(test(subject) for test in tests):
                 yield message
+
+    def _marks_of_both(self, entry: Entry, outer: Message, inner: Message, outcomes: Outcomes | None) -> int:
+        asks = self.asks_the_future
+        return self.marks(entry, outer, _outcome(outer, outcomes) if asks else None) | self.marks(
+            entry, inner, _outcome(inner, outcomes) if asks else None
+        )
 
     def marks(self, entry: Entry, message: Message, outcome: Outcome | None = None) -> int:
         """Which terms hold of a message, a bit each, not turned round.
@@ -222,12 +234,12 @@ def _id(value: str, _: Sides) -> tuple[Test, bool]:
 
 
 def _n(value: str, _: Sides) -> tuple[Test, bool]:
-    ranges = [_range(part, "n", _count) for part in value.split(",")]
+    ranges = [read_range(part, "n", EXAMPLES["n"], counted) for part in value.split(",")]
     return (lambda subject: any(low <= subject.entry.n <= high for low, high in ranges)), False
 
 
 def _t(value: str, _: Sides) -> tuple[Test, bool]:
-    ranges = [_range(part, "t", _span) for part in value.split(",")]
+    ranges = [read_range(part, "t", EXAMPLES["t"], timed) for part in value.split(",")]
 
     def test(subject: Subject) -> bool:
         event = subject.entry.event
@@ -237,7 +249,7 @@ def _t(value: str, _: Sides) -> tuple[Test, bool]:
 
 
 def _latency(value: str, _: Sides) -> tuple[Test, bool]:
-    ranges = [_range(part, "latency", _span) for part in value.split(",")]
+    ranges = [read_range(part, "latency", EXAMPLES["latency"], timed) for part in value.split(",")]
 
     def test(subject: Subject) -> bool:
         message = subject.message
@@ -321,58 +333,6 @@ EXAMPLES: Final = {
     "latency": "latency:50ms..",
     "is": "is:error",
 }
-
-
-# ---- ranges
-
-
-def _range(text: str, key: str, read: Callable[[str, str], tuple[int, int]]) -> tuple[float, float]:
-    """`a..b`, `a..`, `..b` or `a`: the lowest and the highest value that is meant."""
-    first, dots, last = text.partition("..")
-    try:
-        if not dots:
-            return read(first, "")
-        if not first and not last:
-            raise ValueError
-        low = read(first, _unit(last))[0] if first else float("-inf")
-        high = read(last, _unit(first))[0] if last else float("inf")
-    except ValueError:
-        raise UsageError(f"cannot read {key}:{text}: write it as in {EXAMPLES[key]}") from None
-    if low > high:
-        raise UsageError(f"{key}:{text} holds nothing: {first} is more than {last}")
-    return low, high
-
-
-def _count(text: str, _: str) -> tuple[int, int]:
-    if not text.isdecimal():
-        raise ValueError
-    return int(text), int(text)
-
-
-_NANOSECONDS: Final = {"us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
-_SPAN: Final = re.compile(r"(\d+)(?:\.(\d{1,9}))?([a-zµ]*)")
-
-
-def _unit(text: str) -> str:
-    found = _SPAN.fullmatch(text)
-    return found.group(3) if found else ""
-
-
-def _span(text: str, unit: str) -> tuple[int, int]:
-    """Nanoseconds, and the last one that is written the same: `12s` is all from 12 s to just under 13 s.
-
-    A number without a unit has the one of the range's other end, or is in seconds.
-    """
-    found = _SPAN.fullmatch(text)
-    if found is None:
-        raise ValueError
-    whole, part, own = found.group(1), found.group(2) or "", found.group(3)
-    scale = _NANOSECONDS.get(own or unit or "s")
-    if scale is None:
-        raise ValueError
-    step = scale // 10 ** len(part)
-    low = int(whole + part) * scale // 10 ** len(part)
-    return low, low + max(step, 1) - 1
 
 
 # ---- bare words

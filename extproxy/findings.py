@@ -114,14 +114,49 @@ CATALOGUE: Final[dict[str, Known]] = _catalogue(
         "Write it as an escape (\\u2028), or split at the byte 0x0A only, before decoding.",
     ),
     (
-        "content-length-framing", _W, "A side speaks with Content-Length headers, and the other has not spoken yet.",
-        "A peer that reads a frame a line cannot read it and waits for ever. extproxy reads lines too.",
+        "content-length-framing", _W, "A side speaks with Content-Length headers in a protocol of lines.",
+        "A peer that reads a frame a line cannot read it and waits for ever.",
         "Set both ends to the same framing. LSP and DAP use headers, MCP over stdio and extensions use lines.",
     ),
     (
         "framing-mismatch", _E, "One side speaks with Content-Length headers, the other a frame a line.",
         "The two ways of framing cannot read each other: both sides wait for ever.",
         "Set both ends to the same framing. LSP and DAP use headers, MCP over stdio and extensions use lines.",
+    ),
+    (
+        "wrong-length", _E, "A header's Content-Length is not the length of the message behind it.",
+        "The reader cuts the message, or waits for bytes of the next one: from there on it understands nothing.",
+        "Count the bytes of the encoded message (len(text.encode()), Buffer.byteLength), not its characters.",
+    ),
+    (
+        "bad-header", _E, "The header of a message does not say how long the message is.",
+        "A reader cannot tell where the message ends; most end the session.",
+        "Write one Content-Length, a decimal number of bytes, then an empty line: Content-Length: 52\\r\\n\\r\\n.",
+    ),
+    (
+        "cut-off-body", _E, "A message ended before the length that its header says.",
+        "What came is no whole message, and the reader waits for the rest for ever.",
+        "See why the writer stopped there: it ended, or it did not flush its output.",
+    ),
+    (
+        "text-before-header", _E, "Text stands directly before the header of a message.",
+        "A reader takes it for a part of the header and does not find the length.",
+        "Only messages belong on stdout. Print logs and banners to stderr.",
+    ),
+    (
+        "header-order", _H, "Another field stands before Content-Length in a header.",
+        "The order is free, but some readers look at the first field only: pylsp's loses its place for good.",
+        "Write Content-Length first.",
+    ),
+    (
+        "header-line-ending", _W, "The lines of a header end with a line feed alone.",
+        "LSP and DAP ask for CR LF; a strict reader waits for it for ever.",
+        "End each line of the header with CR LF. In Python write bytes; text mode may change line endings.",
+    ),
+    (
+        "header-charset", _W, "A header names another charset than UTF-8.",
+        "LSP knows utf-8 only (and utf8, of old); readers refuse others or read the message as UTF-8 all the same.",
+        "Encode messages as UTF-8 and leave Content-Type out.",
     ),
     (
         "unterminated-last-line", _W, "The last line has no line feed.",
@@ -163,6 +198,11 @@ CATALOGUE: Final[dict[str, Known]] = _catalogue(
         "unknown-message", _H, "The protocol does not know this message.",
         "The peer probably ignores it, or has a newer version of the protocol.",
         "Check the spelling of the name, and which version each side speaks.",
+    ),
+    (
+        "wrong-version", _W, "The message belongs to another version of the protocol.",
+        "A peer of the version that is spoken does not know it: it answers a request with an error and drops the rest.",
+        "Use what this version has instead: extproxy protocols NAME --diff OLD NEW shows how they differ.",
     ),
     (
         "wrong-direction", _E, "A message comes from the side that only receives it.",
@@ -266,6 +306,36 @@ CATALOGUE: Final[dict[str, Known]] = _catalogue(
         "Stop the work and say so in the end. Nothing, if the end was on its way already.",
     ),
     (
+        "arguments-refused", _E, "The arguments of a call do not fit the schema that its tool was listed with.",
+        "A server that checks them answers with an error; one that does not works with what it did not expect.",
+        "Compare the call with the schema in the list. If a model wrote it, say in the description what is wanted.",
+    ),
+    (
+        "result-refused", _E, "A result does not fit the schema that its tool was listed with.",
+        "A client that checks it throws the result away and reports an error, though the call went well.",
+        "Correct the schema or the result: both come from the same side.",
+    ),
+    (
+        "undeclared", _W, "Something is used that the other side did not declare.",
+        "The peer may not have it at all: it answers with an error, or ignores the message.",
+        "Declare the capability in the handshake, or ask for what was declared before using it.",
+    ),
+    (
+        "progress-not-growing", _W, "Progress does not grow.",
+        "It is to go up with each report. Peers drop such a report, or show a bar that jumps back.",
+        "Count up for each token. Look for several workers that report under one token.",
+    ),
+    (
+        "dropped-frame", _E, "Known readers drop this frame without a word.",
+        "Nobody answers it and nobody says why: whoever waits for an answer waits for ever.",
+        "Send the frame in the form that the finding names.",
+    ),
+    (
+        "batch-ignored", _E, "A batch comes where none is processed.",
+        "Known readers drop the whole line: none of its messages arrives.",
+        "Send each message as a frame of its own, on its own line.",
+    ),
+    (
         "not-echoed", _E, "A value that has to come back unchanged did not.",
         "The side that gave it checks it, and refuses the request.",
         "Keep the value as it came and send it back as it is: do not trim, decode or rebuild it.",
@@ -300,6 +370,11 @@ CATALOGUE: Final[dict[str, Known]] = _catalogue(
         "no-reply", _E, "A request was not answered in time.",
         "The peer has given up waiting, and goes on without the answer.",
         "Check that the request was read: a blocked loop, a lost line, an exception without an answer.",
+    ),
+    (
+        "unknown-state", _W, "A request gives back a state that no reply gave.",
+        "The other side cannot know what the request goes on with; it starts anew or refuses it.",
+        "Send back the state of the latest reply, unchanged to the byte, and only to the one that gave it.",
     ),
     (
         "reply-after-cancel", _H, "A reply comes after its request was cancelled.",

@@ -9,6 +9,7 @@ from functools import lru_cache
 from extproxy import config
 from extproxy.errors import ProtocolError
 from extproxy.protocols.model import Protocol
+from extproxy.protocols.moving import of_version
 from extproxy.protocols.registry import Registry, built_in
 
 SUFFIX = ".toml"
@@ -48,13 +49,25 @@ def with_files(paths: tuple[str, ...]) -> Registry:
 def choose(registry: Registry, name: str) -> tuple[Registry, Protocol]:
     """The protocol that a user named, by its name or by its file, and a registry that has it.
 
-    ProtocolError when there is none, or when its file cannot be used.
+    `NAME@VERSION` is one version of it: what only others have is not in there.
+    ProtocolError when there is no such protocol or version, or when its file cannot be used.
     """
+    name, version = split_version(name)
+    if version is not None:
+        registry, protocol = choose(registry, name)
+        return registry, of_version(protocol, version)
     if not _names_a_file(name):
         return registry, registry[name]
-    before = {protocol.name: protocol for protocol in registry}
-    registry = registry.extended(_read(name), name)
-    return registry, next(each for each in registry if each is not before.get(each.name))
+    return registry.with_added(_read(name), name)
+
+
+def split_version(name: str) -> tuple[str, str | None]:
+    """What stands before and behind the last `@`, as `NAME@VERSION`; None for the version where there is none.
+
+    Folders and files may have an `@` in their names.
+    """
+    before, at, version = name.rpartition("@")
+    return (before, version) if at and not _names_a_file(version) else (name, None)
 
 
 @lru_cache(8)

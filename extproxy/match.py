@@ -30,6 +30,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from extproxy.entries import Message
+from extproxy.protocols.links import links_of
 from extproxy.protocols.model import Protocol
 from extproxy.protocols.paths import MISSING, Path, get, pointer
 
@@ -157,9 +158,13 @@ def _varying(message: Message, protocol: Protocol) -> tuple[Path, ...]:
     """What the protocol calls volatile, and ids of the host's other requests: both differ in every session."""
     own, other = protocol.messages[message.side], protocol.messages[message.side.other]
     definition = own.get(message.name) or other.get(message.name)
-    if definition is None or not (definition.volatile or definition.cancels):
-        return protocol.volatile
-    return (*protocol.volatile, *definition.volatile, *definition.cancels)
+    always = protocol.volatile
+    if message.kind == "reply" and (given := links_of(protocol).given):
+        always = (*always, *given)
+    if definition is None or not (definition.volatile or definition.cancels or definition.continues):
+        return always
+    state = () if definition.continues is None else (definition.continues.state,)
+    return (*always, *definition.volatile, *definition.cancels, *state)
 
 
 def without(value: Any, path: Path, *, emptied: bool = False) -> Any:

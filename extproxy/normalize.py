@@ -26,6 +26,7 @@ from extproxy.compare.volatile import ANYWHERE, Rules
 from extproxy.entries import Message
 from extproxy.lines.decode import DEEPEST, deeper_than
 from extproxy.lookup import inner
+from extproxy.protocols.links import links_of
 from extproxy.protocols.model import Protocol
 from extproxy.protocols.paths import MISSING, Path, get, pointer
 from extproxy.redaction.secrets import holds_placeholder, is_placeholder
@@ -169,6 +170,9 @@ class Normalizer:
             if definition is not None:
                 yield from ((path, "varies") for path in definition.volatile)
                 yield from ((path, "refers") for path in definition.cancels)
+                if definition.continues is not None:
+                    yield definition.continues.state, "varies"
+            yield from ((path, "varies") for path in links_of(protocol).given)
             if path := self._own(message):
                 yield path, "own"
         for paths, action in self._told():

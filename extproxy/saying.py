@@ -17,11 +17,12 @@ from contextlib import suppress
 from typing import Any, Final
 
 import aiofiles
+from msgspec.structs import replace
 
 from extproxy import __version__, recording
 from extproxy.errors import ExtproxyError, RecordingError, UsageError
 from extproxy.events import Frame, Side
-from extproxy.framing import NdjsonSplitter, frame_of
+from extproxy.framing import Splitter, with_header
 from extproxy.protocols.model import Greeting
 from extproxy.replay.pipes import Inlet
 from extproxy.session import Entry, Exchange, Session
@@ -61,8 +62,12 @@ class Conversation:
         self._over = False
         self._last_said = self._last_heard = 0.0
         self._missing = False
+        self._child_headers: bool | None = None
+        """The child speaks with Content-Length headers; None while it has not spoken."""
+        self._first_look = Session(session.known)
+        """Reads what is to be said, to know its protocol before it is said."""
 
-    async def run(self, frames: AsyncIterator[bytes]) -> int:
+    async def run(self, frames: AsyncIterator[Frame]) -> int:
         """Say the frames, wait for the answers, end the input; the exit status."""
         command = [sys.executable, "-m", "extproxy", "wrap", "--view", "off", *self._asked.options]
         process = await asyncio.create_subprocess_exec(*command, "--", *self._asked.command, stdin=PIPE, stdout=PIPE)
@@ -87,7 +92,7 @@ class Conversation:
 
     async def _listen(self, process: Process) -> None:
         assert process.stdout is not None
-        splitter = NdjsonSplitter(Side.CHILD)
+        splitter = Splitter(Side.CHILD)
         while data := await process.stdout.read(CHUNK):
             self._take(splitter.feed(data, self._now()))
         self._take(splitter.close(self._now()))
@@ -97,6 +102,8 @@ class Conversation:
     def _take(self, frames: list[Frame]) -> None:
         for frame in frames:
             entry = self._session.feed(frame)
+            if frame.head or entry.messages:
+                self._child_headers = self._child_headers or bool(frame.head)
             self._names += [message.name for message in entry.messages]
             self._heard(entry, frame.raw)
         self._last_heard = time.monotonic()
@@ -123,14 +130,27 @@ class Conversation:
 
     # ---- what is said to it
 
-    async def _say(self, process: Process, line: bytes) -> None:
+    async def _say(self, process: Process, frame: Frame) -> None:
         assert process.stdin is not None
-        end = b"\n" if line.endswith(b"\n") else b""
-        self._session.feed(frame_of(Side.HOST, self._now(), line.removesuffix(b"\n"), end, None, False))
+        frame = replace(with_header(frame) if not frame.head and self._needs_header(frame) else frame, at=self._now())
+        self._session.feed(frame)
         self._last_said = time.monotonic()
         with suppress(OSError):  # it reads no more: that no answer comes is told in the end
-            process.stdin.write(line)
+            process.stdin.write(frame.raw)
             await process.stdin.drain()
+
+    def _needs_header(self, frame: Frame) -> bool:
+        """Whether a frame given as a line is said with a Content-Length header.
+
+        It is, where the child has spoken with headers, or the protocol has them:
+        the one that was given, or the one that the frames tell.
+        """
+        if self._child_headers is None and self._session.protocol is None:
+            self._first_look.feed(frame)
+        protocol = self._session.protocol or self._first_look.protocol
+        if self._child_headers is not None:
+            return self._child_headers
+        return protocol is not None and protocol.framing == "content-length"
 
     async def _greet(self, process: Process) -> None:
         """The protocol's own handshake, each step when the child has said what it waits for."""
@@ -148,9 +168,9 @@ class Conversation:
             self._missing = True
             self._tell(f"the child has not said {step.after}; going on")
         if step.say is not None:
-            await self._say(process, frame_to_say(step.say))
+            await self._say(process, Frame(Side.HOST, 0, frame_to_say(step.say).removesuffix(b"\n")))
 
-    async def _say_all(self, process: Process, frames: AsyncIterator[bytes]) -> None:
+    async def _say_all(self, process: Process, frames: AsyncIterator[Frame]) -> None:
         """Say every frame, or those up to the child's end."""
         ended = asyncio.create_task(self._ended())
         try:
@@ -160,10 +180,10 @@ class Conversation:
                 if not coming.done():
                     coming.cancel()
                     break
-                line = coming.result()
-                if line is None:
+                frame = coming.result()
+                if frame is None:
                     break
-                await self._say(process, line)
+                await self._say(process, frame)
         finally:
             ended.cancel()
 
@@ -207,38 +227,44 @@ def frame_to_say(say: Any) -> bytes:
     text = json.dumps(say, ensure_ascii=False, separators=(",", ":"))
     for word, value in (("{cwd}", os.getcwd()), ("{version}", __version__)):
         text = text.replace(word, json.dumps(value, ensure_ascii=False)[1:-1])
+    text = text.replace('"{pid}"', str(os.getpid()))
     return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
 # ---- where the frames come from
 
 
-async def from_stdin() -> AsyncIterator[bytes]:
-    """The lines of standard input, each ended by a line feed."""
+async def from_stdin() -> AsyncIterator[Frame]:
+    """What standard input holds: lines, or messages with headers."""
     inlet = Inlet(0)
-    rest = b""
+    splitter = Splitter(Side.HOST)
     while data := await inlet.read():
-        *lines, rest = (rest + data).split(b"\n")
-        for line in lines:
-            yield line + b"\n"
-    if rest:
-        yield rest + b"\n"
+        for frame in splitter.feed(data, 0):
+            yield frame
+    for frame in splitter.close(0):
+        yield _ended(frame)
 
 
-async def from_file(path: str) -> AsyncIterator[bytes]:
-    """The lines of a file; of a recording, what its host said. RecordingError before the first line, if at all."""
+async def from_file(path: str) -> AsyncIterator[Frame]:
+    """The frames of a file; of a recording, what its host said. RecordingError before the first one, if at all."""
     try:
         async with aiofiles.open(path, "rb") as file:
             data = await file.read()
     except OSError as error:
         raise RecordingError(error.strerror or "cannot be read", path) from None
-    lines = [line + b"\n" for line in data.split(b"\n") if line.strip()]
     if data.startswith(b'{"extproxy":'):
-        lines = _of_the_host(lines, path)
-    return _each(lines)
+        return _each(_of_the_host([line + b"\n" for line in data.split(b"\n") if line.strip()], path))
+    splitter = Splitter(Side.HOST)
+    frames = [*splitter.feed(data, 0), *map(_ended, splitter.close(0))]
+    return _each([frame for frame in frames if frame.head or frame.content.strip()])
 
 
-def _of_the_host(lines: list[bytes], path: str) -> list[bytes]:
+def _ended(frame: Frame) -> Frame:
+    """A last line with the line feed that it lacks."""
+    return frame if frame.head or frame.more else replace(frame, end=b"\n")
+
+
+def _of_the_host(lines: list[bytes], path: str) -> list[Frame]:
     try:
         events = list(recording.read(lines))
     except RecordingError as error:
@@ -250,9 +276,9 @@ def _of_the_host(lines: list[bytes], path: str) -> list[bytes]:
                 f"{path}: what the host said holds secrets that were taken out ({', '.join(frame.redacted)}): "
                 "put its frames into a file of their own, with the secrets in"
             )
-    return [frame.raw for frame in frames]
+    return frames
 
 
-async def _each(lines: list[bytes]) -> AsyncIterator[bytes]:
-    for line in lines:
-        yield line
+async def _each(frames: list[Frame]) -> AsyncIterator[Frame]:
+    for frame in frames:
+        yield frame

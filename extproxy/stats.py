@@ -122,11 +122,16 @@ class Stats:
         share, left = divmod(len(event.raw), max(len(entry.messages), 1))
         if not entry.messages and chosen:
             self._counted("stderr" if event.stderr else "text", event.side, "", share)
-        for message in entry.messages:
+        row_of_outer: Row | None = None
+        for message in entry.spoken:
             row = None
-            if id(message) in chosen:
+            if message.index < 0:  # what stands inside of another message has no bytes of its own
+                if row_of_outer is not None:
+                    row = self._counted(message.kind, message.side, message.name, 0)
+            elif id(message) in chosen:
                 row = self._counted(message.kind, message.side, message.name, share + left)
             left = 0
+            row_of_outer = row
             parts = belongs_to(message)
             for key, exchange in parts:
                 self._exchange(message, key, exchange, row)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
+
+from msgspec.structs import replace
 
 from extproxy.entries import Message
 from extproxy.events import Stall
-from extproxy.findings import Finding, finding
+from extproxy.findings import Finding, Severity, finding
 from extproxy.protocols.model import Protocol, Reader, Reading
 from extproxy.protocols.paths import MISSING, get
 from extproxy.protocols.template import short
@@ -37,6 +40,19 @@ def too_long(size: int, reader: Reader, n: int) -> Finding:
     """The finding that a known reader does not take a line of this size."""
     text = f"The line has {size:,} bytes; {reader.name} takes {reader.limit:,}"
     return finding("line-too-long", f"{text}: {reader.then}." if reader.then else f"{text}.", n)
+
+
+def fatal_garbage(found: Iterable[Finding], readers: Iterable[Reader]) -> list[Finding]:
+    """The findings about a line that is no JSON, graver where one of its readers ends the session."""
+    fatal = next((reader for reader in readers if reader.garbage), None)
+    if fatal is None:
+        return list(found)
+    return [
+        replace(each, severity=Severity.ERROR, text=f"{each.text} {fatal.name}: {fatal.garbage}.")
+        if each.code in ("not-json", "control-codes")
+        else each
+        for each in found
+    ]
 
 
 def printable(text: str) -> str:

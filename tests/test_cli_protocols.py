@@ -55,7 +55,7 @@ def test_the_protocols_are_listed_with_their_versions_and_how_many_messages_go_w
     assert lines[0].split() == ["PROTOCOL", "VERSION", "MESSAGES", "TITLE"]
     assert [line.split()[0] for line in lines[1:]] == sorted(built_in().names)
     [opal] = [line for line in lines if line.startswith("opal ")]
-    assert "0.1.0, 0.1-main, 0.2-draft" in opal
+    assert "0.1.0 to 0.2-draft" in opal
     assert "23 client, 28 server" in opal
     assert all(len(line) <= 100 for line in lines)
 
@@ -112,6 +112,32 @@ def test_other_programs_get_json(said):
     assert messages["agent/steer", "host"]["until"] == "0.1.0"
 
 
+@pytest.mark.parametrize("versions", [("0.1.0", "0.1-main"), ("0.1-main", "0.2-draft"), ("0.1.0", "0.1.0")])
+def test_the_difference_of_two_versions_reads_like_this(said, versions, snapshot):
+    text = said("opal", "--diff", *versions)
+    assert max(map(len, text.splitlines())) <= 80
+    assert text == snapshot
+
+
+def test_other_programs_get_the_differences_line_by_line(said):
+    rows = [json.loads(line) for line in said("opal", "--diff", "0.1.0", "0.1-main", "--json").splitlines()]
+    assert rows[0] == {"what": "message-gone", "subject": "agent/steer", "from": "host", "old": "request"}
+    assert len(rows) > 30
+    assert {name for row in rows for name in row} == {"what", "subject", "from", "path", "old", "new"}
+
+
+def test_versions_of_a_file_differ_too(said, tmp_path):
+    versions = "[[versions]]\nname = '1'\n[[versions]]\nname = '2'\n[host.b]\nsince = '2'"
+    (tmp_path / "mine.toml").write_text(MINE + versions)
+    assert said("mine.toml", "--diff", "1", "2").splitlines() == [
+        "mine 1 to 2  1 difference, what breaks first", "", "messages that are new", "  app", "    b  event",
+    ]  # fmt: skip
+
+
+def test_a_version_stands_behind_the_name_too(said):
+    assert said("opal@0.2-draft") == said("opal", "--version", "0.2-draft")
+
+
 def test_the_project_of_the_folder_counts(said, tmp_path):
     (tmp_path / "extproxy.toml").write_text('protocols = ["mine.toml"]\n')
     assert "\nmine " in said()
@@ -121,10 +147,16 @@ def test_the_project_of_the_folder_counts(said, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["mpc"], "there is no protocol 'mpc'; known are jsonrpc, ndjson, opal"),
+        (["mpc"], "there is no protocol 'mpc'; known are "),
         (["none.toml"], "none.toml: cannot read this file"),
         (["opal", "--version", "9"], "opal has no version '9'; its versions are 0.1.0, 0.1-main, 0.2-draft"),
         (["ndjson", "--version", "9"], "ndjson has no version '9'; its file tells no versions"),
+        (["opal@9"], "opal has no version '9'; its versions are 0.1.0, 0.1-main, 0.2-draft"),
+        (["opal", "--diff", "0.1.0", "9"], "opal has no version '9'; its versions are 0.1.0, 0.1-main, 0.2-draft"),
+        (["opal@0.1.0", "--diff", "1", "2"], "opal@0.1.0 is one version already: leave --diff out"),
+        (["opal@0.1.0", "--version", "1"], "opal@0.1.0 is one version already: leave --version out"),
+        (["opal", "--diff", "1", "2", "--json-schema"], "--diff names two versions: leave --json-schema out"),
+        (["--diff", "1", "2"], "name the protocol: extproxy protocols NAME --diff OLD NEW"),
         (["--json-schema"], "name the protocol: extproxy protocols NAME --json-schema"),
         (["--version", "1"], "name the protocol: extproxy protocols NAME --version"),
     ],

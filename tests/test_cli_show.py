@@ -206,7 +206,8 @@ def test_json_is_an_object_a_line_with_frames_verbatim(show, path):
             assert b'"frame":' + recorded.content in raw
         else:
             assert line["text"].encode() == recorded.content
-        assert line.get("end", "\n").encode() == recorded.end
+        assert line.get("head", "").encode() == recorded.head
+        assert line.get("end", "" if recorded.head else "\n").encode() == recorded.end
 
 
 def test_json_tells_pairs_latencies_and_findings(show):

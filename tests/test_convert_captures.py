@@ -30,7 +30,8 @@ def streams_of_capture(file):
         seen = json.loads(line)
         if "from" in seen:
             data = seen["text"].encode() if "text" in seen else base64.b64decode(seen["base64"])
-            streams[seen["from"]] += data
+            # Before names of folders were replaced, the lengths in headers were others.
+            streams[seen["from"]] += convert_captures.fitted(data)
     return streams
 
 

@@ -26,10 +26,10 @@ def ask(id_: object, method: str = "m") -> dict[str, object]:
 
 
 def test_a_finding_has_the_place_of_its_frame():
-    found = checked([host(ask(7, "tools/call"), 5 * MS), child(b"noise", 9 * MS)])
+    found = checked([host(ask(7, "slow"), 5 * MS), child(b"noise", 9 * MS)])
     places = [(told.finding.code, told.place) for told in found.told]
     assert places == [
-        ("unanswered", Place(1, 2, 5 * MS, "host", "tools/call")),
+        ("unanswered", Place(1, 2, 5 * MS, "host", "slow")),
         ("not-json", Place(2, 3, 9 * MS, "child", "not JSON")),
     ]
 

@@ -17,9 +17,13 @@ LAYERS = [
     # The core: bytes and values in, values out.
     ["errors", "events", "findings", "entries", "naming", "safe", "lines.folding"],
     ["framing", "lines", "protocols", "compare.shapes", "compare.volatile", "compare.masks"],
-    ["entries", "correlate", "spans", "wording", "lines.oddities", "session", "recording"],
+    [
+        *("entries", "ties", "correlate", "operations", "spans", "wording", "lines.oddities", "pairing"),
+        *("conversation", "tunnels", "session", "recording"),
+    ],
     [
         "lookup",
+        "ranges",
         "content",
         "filter",
         "exchanges",
@@ -62,6 +66,8 @@ EXCEPTIONS = {
     "export.verified": {"xml"},  # as junit
     "export.sarif": {"urllib"},  # quotes names of files
     "protocols.formats": {"jsonschema"},  # reads the JSON Schemas that it brings along, when a schema comes by
+    "protocols.fitting": {"jsonschema", "referencing"},  # the same, for values; with a registry that fetches nothing
+    "protocols.template": {"urllib"},  # reads what is written as %20 in a URI
     "protocols.registry": {"importlib"},  # the small loader of the TOML files beside it
     "replay.script": {"signal"},  # the names and numbers of signals
 }

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extproxy.protocols.formats import MOST_NODES, wrong_base64, wrong_schema, wrong_with
+from extproxy.protocols.formats import MOST_ELEMENTS, MOST_NODES, sentence, wrong_base64, wrong_schema, wrong_with
 
 
 @given(st.binary(max_size=100))
@@ -53,6 +53,9 @@ def test_what_is_no_base64_is_said(text, why):
         {"$ref": "https://example.com/never-fetched"},
         {"x-own-word": 5},
         {"required": []},
+        {"required": ["a"] * MOST_NODES},
+        {"$schema": 5, "type": "strng"},
+        {"$schema": "http://[", "type": "strng"},
     ],
 )
 def test_a_schema_is_fine(schema):
@@ -89,6 +92,13 @@ def test_a_huge_or_a_deep_schema_costs_little():
         deep = {"not": deep}
     assert wrong_schema(wide) == ("", "")
     wrong_schema(deep)  # told or not: it must not raise
+    assert wrong_schema({"required": [{"a": n} for n in range(MOST_ELEMENTS + 1)]}) == ("", "")
+
+
+def test_a_long_sentence_loses_its_middle():
+    assert sentence("short") == "short"
+    assert sentence("a" * 100 + "b" * 100, 11) == "aaaaa…bbbbb"
+    assert len(sentence("x" * 1_000)) == 160
 
 
 def test_jsonschema_is_imported_only_when_a_schema_comes():

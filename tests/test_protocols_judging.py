@@ -2,68 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from wires import CAPTURE_NAMES, SECOND, capture, child, host, run
+from judged import HEAD, ask, found, places, protocol, tell
+from msgspec.structs import replace
+from wires import CAPTURE_NAMES, SECOND, capture, host, run
 
-from extproxy.events import Eof, Event, Exit, Lost, Side
-from extproxy.findings import Finding
+from extproxy.events import Eof, Exit, Lost, Side
 from extproxy.protocols import built_in, load_protocol
-from extproxy.protocols.judging import MOST_STREAMS, Judge
+from extproxy.protocols.judging import Judge
 from extproxy.protocols.model import Protocol
+from extproxy.protocols.stream_memory import MOST_STREAMS
 from extproxy.session import Session
-
-HEAD = """
-name = "test"
-sides = { host = "asker", child = "teller" }
-[[shape]]
-is = { body = "object" }
-name = "type"
-id = "id"
-body = "body"
-[[shape]]
-is = { type = "string" }
-name = "type"
-[host.ask]
-kind = "request"
-[host.stop]
-[both.hello]
-[child.note]
-[child.piece]
-[child.text]
-[child.end]
-kind = "reply"
-answers = "ask"
-[[stream]]
-opens = "ask"
-holds = ["stop", "piece", "text"]
-ends = "end"
-"""
-
-
-def protocol(rule: str, text: str = "broken", head: str = HEAD) -> Protocol:
-    return load_protocol(f"{head}\n[[rule]]\ntext = '{text}'\n{rule}", "test.toml", {})
-
-
-def found(rule: str, *events: Event, text: str = "broken") -> list[Finding]:
-    """The breaches of one rule, and what streams tell."""
-    _, _, findings = run(events, protocol(rule, text))
-    return [each for each in findings if each.code in ("broken-rule", "after-end", "orphan-event")]
-
-
-def places(findings: list[Finding]) -> list[tuple[int, str]]:
-    return [(each.n, each.path) for each in findings]
-
-
-def tell(name: str, number: Any = None, /, **fields: Any) -> Event:
-    """A frame of the child: in an envelope where it has a number."""
-    return child({"type": name, **fields} if number is None else {"type": name, "id": number, "body": fields})
-
-
-def ask(name: str, number: Any = None, /, at: int = 0, **fields: Any) -> Event:
-    return host({"type": name, **fields} if number is None else {"type": name, "id": number, "body": fields}, at)
-
 
 # ---- what a rule looks at
 
@@ -105,6 +54,82 @@ def test_a_rule_applies_when_its_condition_holds():
 def test_a_rule_stands_any_value(value):
     rule = "each = 'a[].b'\nmust = 'string'"
     assert found(rule, ask("hello", a=value)) == []
+
+
+def test_a_message_without_fields_is_looked_at_all_the_same():
+    assert places(found("must = { has = 'a' }", host({"type": "hello", "id": 1, "body": {}}))) == [(1, "/body/a")]
+    head = HEAD.replace('is = { body = "object" }', 'has = ["id"]')
+    made = protocol("on = 'hello'\nmust = { has = 'a' }", head=head)
+    assert places(run([host({"type": "hello", "id": 1})], made)[2]) == [(1, "/body/a")]
+
+
+# ---- in which versions, and in batches
+
+VERSIONS = """
+[[versions]]
+name = "1"
+[[versions]]
+name = "2"
+[[versions]]
+name = "3"
+[[evidence]]
+weight = "versions"
+versions = ["2", "3"]
+has = ["new"]
+[[evidence]]
+weight = "versions"
+versions = ["3"]
+has = ["newest"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("version", "words", "told"),
+    [
+        ("1", "since = '2'", False),
+        ("2", "since = '2'", True),
+        ("3", "since = '2'", True),
+        ("1", "until = '2'", True),
+        ("3", "until = '2'", False),
+        ("2", "since = '2'\nuntil = '2'", True),
+        ("3", "", True),
+    ],
+)
+def test_a_rule_holds_in_its_versions(version, words, told):
+    made = protocol(f"{words}\nforbids = 'x'", head=HEAD + VERSIONS)
+    assert bool(run([ask("hello", x=1)], replace(made, version=version))[2]) is told
+
+
+def test_a_rule_is_silent_as_long_as_the_session_may_be_of_a_version_without_it():
+    made = protocol("since = '3'\nforbids = 'x'", head=HEAD + VERSIONS)
+    events = [ask("hello", x=1), ask("hello", new=1, x=1), ask("hello", newest=1, x=1), ask("hello", x=1)]
+    assert places(run(events, made)[2]) == [(3, "/x"), (4, "/x")]
+
+
+def test_what_came_before_the_version_was_known_is_not_forgotten():
+    made = protocol("since = '3'\non = 'note'\nneeds = 'hello'", head=HEAD + VERSIONS)
+    assert run([ask("hello"), ask("stop", newest=1), tell("note")], made)[2] == []
+    assert places(run([ask("stop", newest=1), tell("note")], made)[2]) == [(2, "")]
+
+
+def test_a_stream_is_there_in_its_versions():
+    head = HEAD.replace("[[stream]]", "[[stream]]\nsince = '2'") + VERSIONS
+    made = protocol("on = 'ask'\nforbids = 'x'", head=head)
+    assert run([tell("piece", 1)], replace(made, version="1"))[2] == []
+    assert [each.code for each in run([tell("piece", 1)], replace(made, version="2"))[2]] == ["orphan-event"]
+
+
+def test_a_rule_about_batches_speaks_once_a_frame_and_of_the_frame():
+    made = protocol("batch = true\nnever = {}", head=HEAD.replace('name = "test"', 'name = "test"\nbatch = true'))
+    frames = [host([{"type": "hello"}] * 3), host({"type": "hello"}), host([{"type": "stop"}, {"type": "hello"}])]
+    assert places(run(frames, made)[2]) == [(1, ""), (3, "")]
+
+
+def test_a_rule_about_batches_may_look_at_some_messages_only():
+    head = HEAD.replace('name = "test"', 'name = "test"\nbatch = true')
+    made = protocol("batch = true\non = 'stop'\nforbids = 'x'", head=head)
+    frames = [host([{"type": "hello", "x": 1}, {"type": "stop", "x": 1}]), host([{"type": "hello", "x": 1}])]
+    assert places(run(frames, made)[2]) == [(1, "")]
 
 
 # ---- what a rule demands
@@ -330,9 +355,9 @@ def test_what_is_kept_is_bounded():
         session.feed(ask("ask", n))
         session.feed(tell("piece", n, text="x"))
         session.feed(tell(f"unknown {n}"))
-    judge = session._judge
-    assert len(judge._by_request) <= MOST_STREAMS
-    assert len(judge._open) <= MOST_STREAMS
+    judge = session.conversation.judge
+    assert len(judge._streams.by_request) <= MOST_STREAMS
+    assert len(judge._streams.open) <= MOST_STREAMS
     assert len(judge._chosen) <= 1001
 
 
@@ -345,5 +370,39 @@ def test_a_protocol_without_rules_costs_nothing():
 def test_no_rule_makes_an_error_of_a_real_session(name):
     _, _, findings = run(capture(name))
     errors = {each.code for each in findings if each.severity == "error"}
-    # What is really wrong in these: a child that ended, and the extension that tries everything.
-    assert errors <= {"unanswered", "multi-line-json", "no-reply", "wrong-type", "line-too-long"}
+    # What is really wrong in these: a child that ended, the extension that tries everything, calls made to fail.
+    assert errors <= {"unanswered", "multi-line-json", "no-reply", "wrong-type", "line-too-long", "arguments-refused"}
+
+
+def test_a_rule_may_ask_for_the_answer_to_a_request():
+    rule = "on = 'note'\nneeds = 'reply to ask'"
+    assert places(found(rule, ask("ask", 1), tell("note", 1))) == [(2, "/body")]
+    assert found(rule, ask("ask", 1), tell("end", 1), tell("note", 1)) == []
+
+
+def test_a_rule_may_stop_when_a_message_has_come():
+    rule = "on = 'note'\nneeds = 'hello'\nunless = 'stop'"
+    assert places(found(rule, tell("note"))) == [(1, "")]
+    assert found(rule, ask("stop"), tell("note")) == []
+
+
+def test_a_stream_of_one_side_is_held_to_its_beginning_and_its_end():
+    head = """
+    name = "test"
+    [[shape]]
+    is = { type = "string" }
+    name = "type"
+    [host.open]
+    [host.change]
+    [host.close]
+    [[stream]]
+    opens = "open"
+    holds = "change"
+    ends = "close"
+    key = "file"
+    own = true
+    """
+    made = load_protocol(head, "test.toml", {})
+    names = [("change", "a"), ("open", "a"), ("change", "a"), ("change", "b"), ("close", "a"), ("change", "a")]
+    findings = run([host({"type": name, "file": file}) for name, file in names], made)[2]
+    assert [(each.code, each.n) for each in findings] == [("orphan-event", 1), ("orphan-event", 4), ("after-end", 6)]

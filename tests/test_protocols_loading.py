@@ -101,7 +101,7 @@ def test_a_shape_can_name_a_message_by_what_is_inside():
         ("name = 5", "name", "expected a text, got 5"),
         ("name = 'x'\nshapes = 1", "shapes", "Did you mean 'shape'? Allowed here: about, batch"),
         ("name = 'x'\nframing = 'tcp'", "framing", "expected 'ndjson' or 'content-length', got 'tcp'"),
-        ("name = 'x'\nextends = 'y'", "extends", "there is no protocol 'y'; known are jsonrpc, ndjson"),
+        ("name = 'x'\nextends = 'y'", "extends", "there is no protocol 'y'; known are acp, claude"),
         ("name = 'x'\nopen = 1", "open", "expected true or false, got 1"),
         ("name = 'x'\ngeneral = true", "general", "expected a whole number, got True"),
         ("name = 'x'\n[host.a]\nkind = 'ask'", "host.a.kind", "expected 'request' or 'reply' or 'event'"),
@@ -179,7 +179,7 @@ def test_files_may_extend_each_other_in_any_order():
 
 
 def test_a_name_that_nobody_knows_is_told_with_those_there_are():
-    with pytest.raises(ProtocolError, match="no protocol 'mpc'; known are jsonrpc, ndjson"):
+    with pytest.raises(ProtocolError, match="no protocol 'mpc'; known are acp, claude"):
         built_in()["mpc"]
 
 
@@ -189,3 +189,10 @@ def test_a_registry_grows_by_a_file_that_extends_its_own():
     assert registry.names == (*built_in().names, "x")
     assert registry.get("x") is registry["x"]
     assert "x" not in built_in().names
+
+
+def test_the_names_of_the_protocols_that_come_with_extproxy_are_those_on_the_wire():
+    # Only pi's provider has a request that says nowhere what it is.
+    assert {(each.name, shape.named) for each in built_in() for shape in each.shapes if shape.named} == {
+        ("pi", "stream")
+    }

@@ -10,6 +10,7 @@ from extproxy.findings import Severity
 from extproxy.protocols import load_protocol
 from extproxy.protocols.model import Protocol
 from extproxy.protocols.rules import Rule
+from extproxy.render.protocol import page
 
 HEAD = """
 name = "test"
@@ -54,6 +55,10 @@ def test_a_rule_says_what_it_looks_at_and_what_it_demands():
         given = "ask"
         scope = "stream"
         forbids = ["y", "z"]
+        since = "1"
+        until = "2"
+        batch = true
+        asked = { has = "q" }
         """
     )
     assert (made.code, made.severity, made.about) == ("ignored-field", Severity.HINT, "Why.")
@@ -61,6 +66,9 @@ def test_a_rule_says_what_it_looks_at_and_what_it_demands():
     assert made.each == (("a", None, "b"), ("c",))
     assert made.when is not None
     assert made.when.has == (("x",),)
+    assert (made.since, made.until, made.batch) == ("1", "2", True)
+    assert made.asked is not None
+    assert made.asked.has == (("q",),)
     assert (made.given, made.scope, made.forbids) == ("ask", "stream", (("y",), ("z",)))
 
 
@@ -74,6 +82,62 @@ def test_a_demand_is_a_type_or_a_condition():
     assert by_condition.must is not None
     assert [by_type.must.holds(value) for value in ("a", "c")] == [True, False]
     assert [by_condition.must.holds(value) for value in ({"a": 1}, {})] == [True, False]
+
+
+def test_a_declaration_names_a_message_and_its_members():
+    made = rule(
+        "declared = { message = 'whole', kind = 'reply', from = 'child', in = 'frame', has = ['a.b', 'c'] }"
+    ).declared
+    assert made is not None
+    assert (made.message, made.kind, made.side, made.whole) == ("whole", "reply", Side.CHILD, True)
+    assert made.has == (("a", "b"), ("c",))
+
+
+def test_a_fit_says_where_schemas_and_values_are():
+    made = rule(
+        "on = 'whole'\nfits = { message = 'ask', each = 'a[]', key = 'b', schema = 'c', asked = 'd', value = 'e', "
+        "missing = 'empty', stale = 'piece' }"
+    ).fits
+    assert made is not None
+    assert (made.message, made.each, made.key, made.schema) == ("ask", ("a", None), ("b",), ("c",))
+    assert (made.by, made.asked, made.value, made.empty, made.stale) == (None, ("d",), ("e",), True, {"piece"})
+
+
+@pytest.mark.parametrize(
+    ("words", "asks"),
+    [
+        ("must = { has = 'a' }", False),
+        ("must = { has = 'a' }\nasked = { has = 'a' }", True),
+        ("fits = { message = 'ask', key = 'b', schema = 'c', asked = 'd', value = 'e' }", True),
+        ("fits = { message = 'ask', key = 'b', schema = 'c', by = 'd', value = 'e' }", False),
+    ],
+)
+def test_a_rule_looks_at_the_request_when_a_word_says_so(words, asks):
+    assert rule(f"on = 'whole'\n{words}").asks is asks
+    assert rule(f"on = 'whole'\n{words.replace('has', 'lacks')}").quotes is False
+
+
+def test_a_rule_whose_text_says_what_was_asked_looks_at_the_request():
+    made = load("[[rule]]\ntext = 'for {it|asked.city}'\non = 'whole'\nforbids = 'x'").rules[0]
+    assert (made.asks, made.quotes) == (True, True)
+
+
+def test_a_stream_may_be_opened_by_several_messages():
+    [made] = load("[[stream]]\nopens = ['ask', 'piece']\nends = 'whole'\nlast = { has = 'x' }").streams
+    assert made.opens == ("ask", "piece")
+    assert made.names == {"ask", "piece", "whole"}
+    assert made.last is not None
+
+
+@pytest.mark.parametrize("table", ["[[rule]]\ntext = 'x'\nforbids = 'y'", "[[stream]]\nopens = 'ask'\nends = 'whole'"])
+@pytest.mark.parametrize("word", ["since", "until"])
+def test_a_version_that_is_not_there_is_told(table, word):
+    versions = "[[versions]]\nname = '1'\n[[versions]]\nname = '2'\n"
+    assert load(f"{versions}{table}\n{word} = '2'").versions
+    with pytest.raises(ProtocolError, match="expected '1' or '2', got '3'") as caught:
+        load(f"{versions}{table}\n{word} = '3'")
+    assert caught.value.line is not None
+    assert caught.value.key.endswith(f" 1.{word}")
 
 
 def test_a_rule_of_an_open_protocol_may_name_any_message():
@@ -105,6 +169,18 @@ def test_a_protocol_has_the_rules_of_the_one_that_it_extends():
         ("expect = 'piece'\nwithin = 0", "expected a number above 0"),
         ("joined = { message = 'piece' }", "this has to be said here"),
         ("echoes = { message = 'piece', key = 'a', value = 'b', other = 'c' }", "there is no such word"),
+        ("grows = { key = 'a' }", "this has to be said here"),
+        ("grows = 'a'", "expected a table"),
+        ("declared = { message = 'ask' }", "this has to be said here"),
+        ("declared = { has = 'a' }", "this has to be said here"),
+        ("declared = { message = 'aks', has = 'a' }", "did you mean 'ask'?"),
+        ("declared = { message = 'ask', has = 'a', kind = 'answer' }", "expected 'request' or 'reply' or 'event'"),
+        ("fits = { message = 'ask', key = 'a', schema = 'b', value = 'c' }", "says either by"),
+        ("fits = { message = 'ask', key = 'a', schema = 'b', value = 'c', by = 'd', asked = 'e' }", "says either by"),
+        ("fits = { message = 'ask', key = 'a', value = 'c', by = 'd' }", "this has to be said here"),
+        ("fits = { message = 'ask', key = 'a', schema = 'b', value = 'c', asked = 'd' }", "names the replies"),
+        ("forbids = 'x'\nasked = { has = 'y' }", "names the replies"),
+        ("forbids = 'x'\nbatch = 'yes'", "expected true or false"),
         ("forbids = 'x'\nin = 'body'", "expected 'fields' or 'frame'"),
         ("forbid = 'x'", "Did you mean 'forbids'?"),
     ],
@@ -130,3 +206,10 @@ def test_a_rule_about_streams_needs_one():
 def test_a_stream_needs_a_beginning_and_an_end(text):
     with pytest.raises(ProtocolError, match="a stream needs the message that opens it"):
         load(f"[[stream]]\n{text}")
+
+
+def test_a_protocol_is_shown_with_the_versions_of_its_rules():
+    versions = "[[versions]]\nname = '1'\n[[versions]]\nname = '2'\n"
+    made = load(f"{versions}[[rule]]\ntext = 'x'\nabout = 'No y.'\nsince = '2'\nforbids = 'y'")
+    shown = ["".join(segment.text for segment in row) for row in page(made.whole or made, 80)]
+    assert "  broken-rule           No y. (since 2)" in shown

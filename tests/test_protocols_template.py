@@ -17,6 +17,8 @@ VALUE = {
     "failed": True,
     "fine": False,
     "empty": "",
+    "uri": "file:///a/b%20c.py",
+    "path": "C:\\x\\d.py",
 }
 
 
@@ -32,13 +34,18 @@ VALUE = {
         ("{failed?failed}{fine?fine}", "failed"),
         ("{fine?yes:no} {missing?yes:no}", "no no"),
         ("no slots", "no slots"),
+        ("{uri as name}", "b c.py"),
+        ("{missing|path as name}", "d.py"),
+        ("{args.n as count} {args as count} {content as count}", "4 2 1"),
+        ("{name as count}{missing as count}{missing as name}", ""),
+        ("{args.n as name}", "[1, 2.5, true, null]"),
     ],
 )
 def test_a_summary_takes_values_from_the_message(text, line):
     assert parse_template(text).fill(VALUE) == line
 
 
-@pytest.mark.parametrize("text", ["{name", "name}", "{}", "{a..b}", "{a{b}}"])
+@pytest.mark.parametrize("text", ["{name", "name}", "{}", "{a..b}", "{a{b}}", "{a as size}"])
 def test_an_unreadable_summary_is_said(text):
     with pytest.raises(ValueError, match=r"summary|path"):
         parse_template(text)

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extproxy.protocols.checking import Checker, compile_type, problems
+from extproxy.protocols.checking import Checker, problems
+from extproxy.protocols.quick import Compiler, Predicates, compile_type, fits_of
 from extproxy.protocols.types import (
     BASIC,
     Basic,
@@ -201,3 +202,15 @@ def test_a_printed_type_reads_back_the_same(made):
 def test_the_quick_answer_is_the_walkers(made, value):
     quick = [(p.code, p.path) for p in Checker(made, {}).problems(value)]
     assert quick == [(p.code, p.path) for p in problems(value, made, {})]
+
+
+@given(TYPES, JSON)
+def test_what_the_functions_made_of_types_accept_has_no_problems(made, value):
+    if Predicates({}).of(made)(value):
+        assert not list(problems(value, made, {}))
+
+
+@given(TYPES, JSON)
+def test_what_msgspec_answers_is_what_the_walker_finds(made, value):
+    if compile_type(made, {})[1]:
+        assert fits_of(made, Compiler({}))(value) is not bool(list(problems(value, made, {})))

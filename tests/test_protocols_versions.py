@@ -133,7 +133,7 @@ def test_the_session_reads_by_the_version_that_the_frames_tell():
     session, entries, _ = run([child(old), host({"type": "late"}), child(old), child({"type": "gone"})], load())
     assert session.protocol_version == "c"
     assert [[(f.code, f.path) for f in entry.findings] for entry in entries] == [
-        [], [], [("missing-field", "/new"), ("unknown-field", "/old")], [("unknown-message", "")],
+        [], [], [("missing-field", "/new"), ("unknown-field", "/old")], [("wrong-version", "")],
     ]  # fmt: skip
 
 
@@ -144,7 +144,7 @@ def test_a_recording_tells_the_version():
     session = Session(Registry([load()]))
     session.feed(Detected(0, "v", "a"))
     assert session.protocol_version == "a"
-    assert [f.code for f in session.feed(child({"type": "late"})).findings] == ["unknown-message"]
+    assert [f.code for f in session.feed(child({"type": "late"})).findings] == ["wrong-version"]
     session.feed(Detected(0, "v", "of tomorrow"))
     assert [f.code for f in session.feed(child({"type": "late"})).findings] == []
 

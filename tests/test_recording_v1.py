@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from extproxy import recording
 from extproxy.errors import RecordingError
 from extproxy.events import Closed, Detected, Eof, Event, Exit, Frame, Header, Lost, Note, Side, Signal, Stall, Unread
-from extproxy.framing import Lines, NdjsonSplitter
+from extproxy.framing import Lines, NdjsonSplitter, Splitter
 from extproxy.recording.v1 import DEPTH, Encoder, depth, is_frame, read_lines
 
 HEADER = Header(version="0.1.0", started="2026-11-29T21:30:00.123456Z", command=("./my-ext",), cwd="/x", pid=4711)
@@ -65,6 +65,11 @@ EVENTS: list[Event] = [
     Frame(Side.CHILD, 904_000, b'{"json":"on stderr"}', stderr=True),
     Frame(Side.HOST, 905_000, b"x" * 10, b"", more=True),
     Frame(Side.HOST, 906_000, b"12"),
+    Frame(Side.HOST, 906_000, b"{}", b"", head=b"Content-Length: 2\r\n\r\n"),
+    Frame(Side.HOST, 906_000, b"{", b"", head=b"Content-Length: 2\n\n", redacted=("",)),
+    Frame(Side.HOST, 906_000, b"", b"", head=b"Content-Length: \xff\r\n\r\n"),
+    Frame(Side.HOST, 906_000, b"x" * 10, b"", more=True, head=b"Content-Length: 12\r\n\r\n"),
+    Frame(Side.HOST, 906_000, b"12", b""),
     Note(906_000, "look here"),
     Lost(907_000, 10, 20, 0, "no room"),
     Signal(908_000, "SIGTERM"),
@@ -279,3 +284,26 @@ def test_a_header_keeps_keys_that_are_not_known() -> None:
     assert isinstance(header, Header)
     assert header.extra == {"machine": "m1"}
     assert json.loads(Encoder().event(header))["machine"] == "m1"
+
+
+def test_a_header_stands_before_its_message_as_it_came_and_no_line_ending_behind_it():
+    frame = Frame(Side.HOST, 0, b'{"a": 1}', b"", head=b"Content-Length:  8\r\n\r\n")
+    assert Encoder().event(frame) == (
+        b'{"t":0.000000,"from":"host","head":"Content-Length:  8\\r\\n\\r\\n","frame":{"a": 1}}\n'
+    )
+
+
+@given(
+    st.lists(
+        st.sampled_from([b"Content-Length: 2\r\n\r\n{}", b"Content-Length: 4\n\n{}", b"{}\n", b"log\r\n", b"Content-"])
+        | st.binary(max_size=20),
+        max_size=12,
+    ).map(b"".join)
+)
+def test_what_has_headers_is_given_back_byte_for_byte(stream):
+    splitter, encoder = Splitter(Side.CHILD), Encoder()
+    frames = splitter.feed(stream, 0) + splitter.close(0)
+    lines = [encoder.event(HEADER), *map(encoder.event, frames)]
+    back = [event for event in read(b"".join(lines)) if isinstance(event, Frame)]
+    assert back == frames
+    assert b"".join(frame.raw for frame in back) == stream

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 from wires import child, codes, run
 
 from extproxy.events import Frame, Side
@@ -53,7 +54,7 @@ def test_headers_are_told_once_and_bodies_are_read():
     body = b'{"jsonrpc":"2.0","id":1,"result":{}}'
     lines = [b"Content-Length: 36", b"", body + b"Content-Length: 36", b""]
     _, entries, found = run([child(line) for line in lines] + [child(body, end=b"")])
-    assert codes(found) == ["content-length-framing", "orphan-reply", "orphan-reply", "framing-mismatch"]
+    assert codes(found) == ["orphan-reply", "orphan-reply", "framing-mismatch"]
     assert [entry.problem for entry in entries] == ["Content-Length header", "blank line", "", "blank line", ""]
 
 
@@ -83,3 +84,61 @@ def test_pieces_of_a_long_line_are_one_frame_that_is_not_decoded():
 )
 def test_a_line_that_has_not_ended_is_known_by_how_it_begins(content, what):
     assert what_is_pending(content) == what
+
+
+# ---- messages with headers
+
+
+def framed(body: bytes, length: int, side: Side = Side.CHILD) -> Frame:
+    return Frame(side, 0, body, b"", head=b"Content-Length: %d\r\n\r\n" % length)
+
+
+EVENT = b'{"jsonrpc":"2.0","method":"m","params":{"a":"\xc3\xa9"}}'
+
+
+@pytest.mark.parametrize(
+    ("frame", "found"),
+    [
+        (framed(EVENT, len(EVENT)), []),
+        (framed(EVENT, len(EVENT) - 1), ["wrong-length"]),
+        (framed(EVENT, len(EVENT) + 1), ["wrong-length"]),
+        (replace(framed(EVENT, 90), redacted=("/params/a",)), []),
+        (framed(EVENT[:-3], len(EVENT)), ["cut-off-body"]),
+        (framed(b'{"a":', 5), ["not-json"]),
+        (framed(b"hello", 5), ["not-json"]),
+        (replace(framed(EVENT, 0), head=b"Content-Length: x\r\n\r\n"), ["bad-header"]),
+        (replace(framed(EVENT, 0), head=b"Content-Length: %d\n\n" % len(EVENT)), ["header-line-ending"]),
+    ],
+)
+def test_what_is_wrong_with_a_message_and_its_header_is_told(frame, found):
+    assert codes(run([frame, framed(b"{}", 2, Side.HOST)], "jsonrpc")[2]) == [*found, "unknown-message"]
+
+
+def test_text_directly_before_a_header_is_told():
+    said = [child(b"half", end=b""), framed(EVENT, len(EVENT)), framed(EVENT, len(EVENT), Side.HOST)]
+    assert "text-before-header" in codes(run(said)[2])
+
+
+def test_a_message_in_pieces_has_the_length_of_all_of_them():
+    pieces = [replace(framed(b"{" * 5, 8), more=True), child(b"{" * 3, end=b"")]
+    asked = framed(EVENT, len(EVENT), Side.HOST)
+    assert codes(run([*pieces, asked])[2]) == []
+    assert codes(run([pieces[0], child(b"{{", end=b""), asked])[2]) == ["cut-off-body"]
+
+
+def test_both_sides_with_headers_are_no_finding():
+    both = [framed(EVENT, len(EVENT), side) for side in Side]
+    assert codes(run(both)[2]) == []
+
+
+def test_headers_in_a_protocol_of_lines_are_told_at_once_and_lines_from_the_other_side_too():
+    first = framed(b'{"type":"hello"}', 16)
+    _, entries, found = run([first, Frame(Side.HOST, 0, b'{"type":"shutdown"}')], "zot-ext")
+    assert "content-length-framing" in [f.code for f in entries[0].findings]
+    assert "framing-mismatch" in codes(found)
+
+
+def test_a_slow_answer_in_a_protocol_of_headers_is_no_mismatch():
+    asked = framed(b'{"jsonrpc":"2.0","id":1,"method":"shutdown"}', 44, Side.HOST)
+    assert "framing-mismatch" not in codes(run([asked], "lsp")[2])
+    assert "framing-mismatch" in codes(run([asked], "jsonrpc")[2])

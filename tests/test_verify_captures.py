@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -16,12 +17,12 @@ from msgspec.structs import replace
 from playbook import captured, detected
 from support import CAPTURES
 
-from extproxy.compare.masks import Held
+from extproxy.compare.masks import Held, skeleton
 from extproxy.entries import Entry, Message
 from extproxy.events import Event, Frame, Side
 from extproxy.normalize import Normalizer
 from extproxy.protocols import Protocol, built_in
-from extproxy.protocols.paths import pointer
+from extproxy.protocols.paths import MISSING, pointer
 from extproxy.replay import ids
 from extproxy.replay.learning import Lessons
 
@@ -55,11 +56,18 @@ class Changeable:
         self._protocol = protocol
         self._normalizer = Normalizer(protocol)
         self._host = []
+        self._child: Counter[tuple[str, bytes]] = Counter()
         for entry in said:
             for message in entry.messages:
                 self._normalizer.learn(message)
                 if message.side is Side.HOST:
                     self._host.append(message)
+                else:
+                    self._child[message.name, self._form(message)] += 1
+
+    def _form(self, message: Message, value: Any = MISSING) -> bytes:
+        mask = self._normalizer.mask(message) if value is MISSING else self._normalizer.mask(message, value)
+        return skeleton(mask.tree)
 
     def leaves(self, message: Message) -> Iterator[tuple[tuple[Any, ...], Any]]:
         for steps, value in plain_leaves(self._normalizer.mask(message).tree):
@@ -74,6 +82,9 @@ class Changeable:
                 return False
         if all(at != steps for at, _ in plain_leaves(self._normalizer.mask(message, other).tree)):
             return False
+        form = self._form(message, other)
+        if form != self._form(message) and self._child[message.name, form]:
+            return False  # it would be taken for another one that says just that
         lessons = Lessons()
         later = [each for each in self._host if each.n > message.n]
         for each in later:
@@ -114,6 +125,14 @@ def leaves(path: Path) -> list[list[Leaf]]:
     return found
 
 
+def value_at(event: Event, steps: tuple[Any, ...]) -> Any:
+    assert isinstance(event, Frame)
+    value = json.loads(event.content)
+    for step in steps:
+        value = value[step]
+    return value
+
+
 def says_otherwise(path: Path, leaf: Leaf) -> None:
     """Verify a child that says one value otherwise: just that is named."""
     events, protocol = recorded(path)
@@ -130,7 +149,10 @@ def says_otherwise(path: Path, leaf: Leaf) -> None:
     [difference] = case.changes
     where = pointer(*steps)
     assert difference.path == where, difference
-    assert difference.message.one == at + 1
+    if difference.message.one != at + 1:  # of frames that say the same and come in any order, each may be the one
+        assert built_in()[protocol].messages[Side.CHILD][difference.message.name].unordered
+        assert difference.message.one
+        assert value_at(events[difference.message.one - 1], steps) == value
     assert str(value) in str(difference.before) or isinstance(difference.before, Held)
     assert str(changed(value)) in str(difference.after)
 
@@ -148,7 +170,8 @@ def test_a_capture_verified_against_a_child_that_replays_it_shows_no_difference(
 @pytest.mark.parametrize("path", NDJSON, ids=lambda path: path.stem)
 def test_one_changed_value_in_any_one_frame_is_named_and_nothing_else(path: Path) -> None:
     frames = leaves(path)
-    for number, places in enumerate(frames):
+    # Each try plays the whole capture again: of one with huge frames every third frame is enough.
+    for number, places in list(enumerate(frames))[:: 3 if "large" in path.stem else 1]:
         says_otherwise(path, places[number % len(places)])
 
 

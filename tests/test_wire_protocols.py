@@ -74,3 +74,33 @@ def test_a_wrong_protocol_of_the_project_is_told_and_the_session_goes_on_with_th
     [said] = complaints(result)
     assert said == b"extproxy: wrong.toml, line 1, name: expected a text, got 5; going on without this protocol"
     assert [line["protocol"] for line in lab.lines() if "protocol" in line] == ["mine"]
+
+
+VERSIONS = '[[versions]]\nname = "1"\n[[versions]]\nname = "2"\n[host.roast]\nuntil = "1"\n'
+
+
+def test_a_version_given_on_the_command_line_is_recorded_and_counts_from_then_on(lab):
+    (lab.folder / "mine.toml").write_text(MINE + VERSIONS)
+    said = b'{"do":"roast"}\n'
+    result = lab.wrap(["cat"], "--protocol", "./mine.toml@2", "--view", "stderr").finish(said)
+    assert (result.status, result.out) == (0, said)
+    assert b"roast: gone since 2; until 1.  [wrong-version]" in result.err
+    assert (lab.lines()[0]["protocol"], lab.lines()[0]["protocol_version"]) == ("mine", "2")
+    (lab.folder / "extproxy.toml").write_text('protocols = ["mine.toml"]\n')
+    assert b"[wrong-version]" in lab.extproxy("show", lab.recording).out
+    assert b"[wrong-version]" not in lab.extproxy("show", lab.recording, "--protocol", "mine@1").out
+
+
+def test_a_version_that_is_not_there_is_an_error_before_the_child_runs(lab):
+    (lab.folder / "mine.toml").write_text(MINE + VERSIONS)
+    trace = lab.folder / "the child ran"
+    result = lab.wrap(["touch", str(trace)], "--protocol", "./mine.toml@3").finish()
+    assert (result.status, trace.exists()) == (2, False)
+    assert complaints(result) == [b"extproxy: mine has no version '3'; its versions are 1, 2"]
+
+
+def test_the_project_may_name_a_version(lab):
+    (lab.folder / "mine.toml").write_text(MINE + VERSIONS)
+    (lab.folder / "extproxy.toml").write_text('protocol = "mine.toml@1"\nprotocols = ["mine.toml"]\n')
+    result = lab.wrap(["cat"]).finish(b'{"do":"roast"}\n')
+    assert (complaints(result), lab.lines()[0]["protocol_version"]) == ([], "1")

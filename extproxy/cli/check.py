@@ -40,6 +40,7 @@ Examples:
   extproxy check @
   extproxy check recordings --fail-on warning
   extproxy check recordings --secrets --select secret
+  extproxy check old.ndjson --protocol mcp@2026-07-28
   extproxy check recordings --ignore 'unknown-*,crlf' --format junit -o check.xml
 """
 
@@ -56,7 +57,11 @@ Examples:
 @click.option("--select", multiple=True, metavar="CODE,...", help="Only these codes; * stands for anything.")
 @click.option("--ignore", multiple=True, metavar="CODE,...", help="All but these codes.")
 @click.option("--secrets", is_flag=True, help="Find secrets too: an error each. A gate for what is committed.")
-@click.option("--protocol", metavar="NAME", help="Read the frames as this protocol; a name or a TOML file.")
+@click.option(
+    "--protocol",
+    metavar="NAME[@VERSION]",
+    help="Read the frames as this protocol, whatever the session says; a name or a TOML file.",
+)
 @click.option("-o", "output", metavar="FILE", help="Write the report here, over what is there.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="When to use colour.")
 def check(files: tuple[str, ...], **options: Any) -> int:

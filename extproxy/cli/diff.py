@@ -54,7 +54,7 @@ Examples:
 @click.option("--json", "as_json", is_flag=True, help="JSON, an object a line.")
 @click.option("--all", "everything", is_flag=True, help="All differences and whole values.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="When to use colour.")
-@click.option("--protocol", metavar="NAME|FILE", help="Read the frames as this protocol.")
+@click.option("--protocol", metavar="NAME[@VERSION]", help="Read the frames as this protocol.")
 def diff(one: str, other: str, **options: Any) -> int:
     """Say how session B differs from session A.
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 from extproxy import store
 from extproxy.compare.volatile import Rules
 from extproxy.errors import UsageError
-from extproxy.events import Event, Header, Unread
+from extproxy.events import Event, Header, Side, Unread
 from extproxy.exchanges import Key, belongs_to
 from extproxy.filter import PLAIN_SIDES, Filter, Outcome, Outcomes, Sides, outcome_of
 from extproxy.lookup import Bodies, has
@@ -93,15 +93,15 @@ def _names_a_file(word: str) -> bool:
         return False
 
 
-def names_of_sides(registry: Iterable[Protocol]) -> Sides:
+def names_of_sides(registry: Registry) -> Sides:
     """All names of sides that the protocols give, for `from:`."""
-    named = {name: side for protocol in registry for side, name in protocol.sides.items()}
+    named = {name: side for each in registry.outlines for side, name in zip(Side, each.sides, strict=True)}
     return {**named, **PLAIN_SIDES}
 
 
-def bodies(registry: Iterable[Protocol]) -> Bodies:
+def bodies(registry: Registry) -> Bodies:
     """The places where the protocols have the content of their frames: there a path may begin too."""
-    return tuple(dict.fromkeys(shape.body for protocol in registry for shape in protocol.shapes if shape.body))
+    return tuple(dict.fromkeys(path for each in registry.outlines for path in each.bodies))
 
 
 def events(paths: list[str], follow: bool, idle: Callable[[], None]) -> Iterator[tuple[str, Event]]:
@@ -130,12 +130,15 @@ def outcomes(events: Iterable[Event], session: Session) -> dict[tuple[int, int],
     at = 0
     for event in events:
         at = at if isinstance(event, Header) else event.at
-        for message in session.feed(event).messages:
+        for message in session.feed(event).spoken:
             outcome = outcome_of(message) if message.kind != "request" else None
             if outcome is not None and message.exchange is not None:
                 found[message.exchange.request.n, message.exchange.request.index] = outcome
     for exchange in session.summary(at).open:
-        found[exchange.request.n, exchange.request.index] = Outcome(False, True, None, max(at - exchange.request.at, 0))
+        request, waited = exchange.request, Outcome(False, True, None, max(at - exchange.request.at, 0))
+        found[request.n, request.index] = waited
+        if request.index < 0:  # the summary tells what stands inside; what holds it waits as well
+            found[request.n, -1 - request.index] = waited
     return found
 
 
@@ -198,7 +201,7 @@ class Chosen:
 
 def _keys(entry: Entry) -> list[Key]:
     """The exchanges that an entry is a part of."""
-    return [key for message in entry.messages for key, _ in belongs_to(message)]
+    return [key for message in entry.spoken for key, _ in belongs_to(message)]
 
 
 def tell_unread(unread: dict[str, list[Unread]]) -> None:

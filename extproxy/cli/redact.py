@@ -36,7 +36,7 @@ Examples:
 @click.argument("session", metavar="FILE")
 @click.option("-o", "--output", metavar="OUT", help="The new file. A name that is taken gets -2, -3, and so on.")
 @click.option("--redact", "rules", multiple=True, metavar="RULE", help="Take this out too. May be repeated.")
-@click.option("--protocol", metavar="NAME", help="Read the frames as this protocol; a name or a TOML file.")
+@click.option("--protocol", metavar="NAME[@VERSION]", help="Read the frames as this protocol; a name or a TOML file.")
 def redact(session: str, output: str | None, rules: tuple[str, ...], protocol: str | None) -> None:
     """Write a copy of a recording without its secrets, and say what was taken out.
 

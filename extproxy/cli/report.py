@@ -53,7 +53,7 @@ Examples:
 @click.option("-o", "--output", metavar="FILE", help="The new file. A name that is taken gets -2, -3, and so on.")
 @click.option("--blank-text", is_flag=True, help="Take free text out too: prompts, answers, logs, file contents.")
 @click.option("--redact", "rules", multiple=True, metavar="RULE", help="Take this out too: a place, or /REGEX/.")
-@click.option("--protocol", metavar="NAME", help="Read the frames as this protocol; a name or a TOML file.")
+@click.option("--protocol", metavar="NAME[@VERSION]", help="Read the frames as this protocol; a name or a TOML file.")
 def report(session: str, output: str | None, blank_text: bool, rules: tuple[str, ...], protocol: str | None) -> None:
     """Put a session into one file that can be given to others.
 

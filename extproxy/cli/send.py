@@ -32,7 +32,7 @@ Examples:
 @click.option("-o", "--output", metavar="FILE", help="Record to FILE. A name that is taken gets -2, -3, and so on.")
 @click.option("--from", "source", metavar="FILE", help="Frames, one a line, or a recording: what its host said.")
 @click.option("--handshake", is_flag=True, help="Say the protocol's own handshake first.")
-@click.option("--protocol", metavar="NAME", help="What the frames mean: a protocol's name or its file.")
+@click.option("--protocol", metavar="NAME[@VERSION]", help="What the frames mean: a protocol's name or its file.")
 @click.option("--timeout", metavar="SECONDS", type=click.FloatRange(0.1), default=10.0, help="How long to wait (10).")
 @click.option("--raw", is_flag=True, help="Print the bytes of the command, not what they mean.")
 @click.option("--no-redact", is_flag=True, help="Keep secrets in the recording.")

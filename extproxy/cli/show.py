@@ -109,7 +109,7 @@ class TermsCommand(click.Command):
 @click.option("--normalized", is_flag=True, help="Names for ids, times and the like: <id 1>, as diff compares them.")
 @click.option("--json", "as_json", is_flag=True, help="JSON, an object a line, for other programs.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="When to use colour.")
-@click.option("--protocol", metavar="NAME", help="Read the frames as this protocol: its name or its file.")
+@click.option("--protocol", metavar="NAME[@VERSION]", help="Read the frames as this protocol: its name or its file.")
 @click.pass_context
 def show(ctx: click.Context, /, **options: Any) -> None:
     """Show a session: what was said, by whom, when, and what is wrong with it."""

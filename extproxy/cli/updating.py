@@ -26,7 +26,7 @@ def update(done: Verified, *, ask: bool, screen: Screen) -> bool:
     tape, verdict = done.tape, done.outcome.verdicts[0]
     if tape is None or not done.runs or done.runs[0].trouble:
         return False
-    new = Update(tape.lines, tape.entries, tape.places, tape.protocol, done.runs[0], done.hidden)
+    new = Update(tape.lines, tape.entries, tape.places, tape.protocol, done.runs[0], done.hidden, tape.known)
     left = 0
     answer = "y" if not ask else ""
     for case in verdict.cases:

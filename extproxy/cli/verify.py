@@ -82,7 +82,7 @@ class SplitCommand(click.Command):
 @click.option("-o", "output", metavar="FILE", help="Write the report here, over what is there.")
 @click.option("-q", "--quiet", is_flag=True, help="Only what is not as recorded.")
 @click.option("--stderr", "show_stderr", is_flag=True, help="Pass on what the command writes on stderr.")
-@click.option("--protocol", metavar="NAME|FILE", help="Read the frames as this protocol.")
+@click.option("--protocol", metavar="NAME[@VERSION]", help="Read the frames as this protocol.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="When to use colour.")
 def verify(files: tuple[str, ...], command: tuple[str, ...], **options: Any) -> int:
     """Be the recorded host for COMMAND, and say where it does not do as recorded.

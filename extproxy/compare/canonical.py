@@ -150,7 +150,7 @@ class Collector:
             asked = (exchange.request.n, exchange.request.index)
         item = Item(
             key, message.side, message.at, message.kind, message.name, "ordered", _kept(message.value),
-            message.summary, message.has_id, message.id, asked, redacted=redacted,
+            message.says, message.has_id, message.id, asked, redacted=redacted,
         )  # fmt: skip
         definition = None
         if self._protocol is not None:

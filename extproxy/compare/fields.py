@@ -109,7 +109,8 @@ class Comparer:
                 # An id that is none in the other session: there the message is another one, and that is told.
                 return bool(mine.free or (mine.own and theirs.__class__ in (str, int)))
         if one.own or other.own:
-            return bool(one.own == other.own or one.free or other.free)
+            # Where only one of them is the message's id, the messages are read differently, and that is told.
+            return bool(not (one.own and other.own) or one.own == other.own or one.free or other.free)
         if not (one.free or other.free) and one.kind != other.kind:
             return False
         if self._links is None:

@@ -194,5 +194,7 @@ def _words(entry: Entry) -> tuple[str, str]:
     source = Side(event.side).value
     if entry.messages:
         more = f" and {len(entry.messages) - 1} more" if len(entry.messages) > 1 else ""
-        return source, entry.messages[0].name + more
+        first = entry.messages[0]
+        inside = f" {first.inner.name}" if first.inner is not None else ""
+        return source, first.name + inside + more
     return source, entry.problem

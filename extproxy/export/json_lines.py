@@ -92,6 +92,8 @@ def _frame(entry: Entry, frame: Frame) -> list[bytes]:
     members = [b'"event":"%s","from":"%s"' % (kind, frame.side.encode())]
     if frame.began is not None:
         members.append(b'"began":' + seconds(frame.began))
+    if frame.head:
+        members.append(b'"head":' + _string(frame.head.decode("utf-8", "replace")))
     if len(entry.messages) == 1:
         members += _message(entry.messages[0])
     elif entry.messages:
@@ -102,7 +104,7 @@ def _frame(entry: Entry, frame: Frame) -> list[bytes]:
     members.append(_content(entry, frame))
     if frame.more:
         members.append(b'"more":true')
-    elif frame.end != b"\n":
+    elif frame.end != (b"" if frame.head else b"\n"):
         members.append(b'"end":' + _encode(frame.end.decode("ascii", "replace")))
     if frame.redacted:
         members.append(b'"redacted":' + _encode(frame.redacted))
@@ -132,6 +134,15 @@ def _message(message: Message) -> list[bytes]:
         members.append(b'"part_of":%d' % message.span.request.n)
     if message.latency is not None:
         members.append(b'"latency":' + seconds(message.latency))
+    exchange = message.exchange
+    if exchange is not None and exchange.continues is not None and exchange.operation is not None:
+        if message.kind == "request":
+            members.append(b'"continues":%d' % exchange.continues)
+        elif message.reply_to is not None:
+            members.append(b'"operation":' + seconds(message.at - exchange.operation.first.at))
+    if (inner := message.inner) is not None:
+        about = [b'"protocol":' + _string(inner.protocol), *_message(inner)]
+        members.append(b'"inner":{' + b",".join(about) + b"}")
     return members
 
 
@@ -178,6 +189,8 @@ def _exchange(exchange: Exchange) -> dict[str, object]:
         told["id"] = request.id
     if reply is not None:
         told |= {"reply": reply.n, "latency": (reply.at - request.at) / 1e9}
+    if exchange.operation is not None and exchange.operation.took == exchange.latency:
+        told["steps"] = exchange.operation.steps
     return told
 
 
@@ -198,7 +211,20 @@ def exchange_line(told: Told, recording: str = "") -> bytes:
         about["acknowledged"] = told.exchange.ack_latency / 1e9
     if reply is not None:
         about |= {"reply": reply.n, "latency": (reply.at - request.at) / 1e9, "answer": reply.summary}
+    if told.steps:
+        about |= {"between": told.between / 1e9, "steps": [_step(each) for each in told.steps]}
     return _json(about) + b"\n"
+
+
+def _step(told: Told) -> dict[str, object]:
+    request, reply = told.exchange.request, told.exchange.reply
+    about: dict[str, object] = {"n": request.n, "t": request.at / 1e9}
+    if request.has_id:
+        about["id"] = request.id
+    about["state"] = told.ending
+    if reply is not None:
+        about |= {"reply": reply.n, "latency": (reply.at - request.at) / 1e9}
+    return about
 
 
 def stats_line(row: Row, *, total: bool = False) -> bytes:

@@ -126,15 +126,23 @@ def _arrow(message: Message) -> str:
     sign = {"request": "->>", "reply": "-->>", "event": "-)"}[message.kind]
     if message.kind == "reply" and message.error:
         sign = "--x"
+    return f"{message.side}{sign}{message.side.other}: {escaped(_label(message), 200) or '?'}"
+
+
+def _label(message: Message) -> str:
     words = [message.name[:60]]
     if message.has_id:
         words.append(id_text(message.id)[:40])
     if message.latency is not None:
         words.append(f"({duration(message.latency)})")
+    if message.kind == "request" and message.exchange is not None and message.exchange.continues is not None:
+        words.append(f"(continues {message.exchange.continues})")
     label = " ".join(words)
-    if message.summary not in ("", "{}"):
+    if message.inner is not None:
+        label = f"{label} {_label(message.inner)}"
+    elif message.summary not in ("", "{}"):
         label = f"{label} {message.summary if len(message.summary) <= LABEL else message.summary[: LABEL - 1] + '…'}"
-    return f"{message.side}{sign}{message.side.other}: {escaped(label, 200) or '?'}"
+    return label
 
 
 def _words(event: Exit | Signal | Note) -> str:

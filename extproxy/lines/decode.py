@@ -198,3 +198,22 @@ def _has_lone_surrogate(value: Any) -> bool:
             except UnicodeEncodeError:
                 return True
     return False
+
+
+def json_end(data: bytes) -> int | None:
+    """Where the JSON value ends with which `data` begins, white space aside.
+
+    None: `data` ends inside of it. -1: `data` begins with no JSON value.
+    """
+    text = data.decode("utf-8", "surrogateescape")
+    at = _next(text, 0)
+    if at == len(text) or text[at] not in "{[":
+        return -1
+    try:
+        end = _python.raw_decode(text, at)[1]
+    except json.JSONDecodeError as error:
+        # The decoder gives up at a string's beginning, or a few characters before the end.
+        return None if error.msg.startswith("Unterminated string") or error.pos >= len(text) - 8 else -1
+    except (ValueError, RecursionError):
+        return -1
+    return len(text[:end].encode("utf-8", "surrogateescape"))

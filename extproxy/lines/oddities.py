@@ -14,7 +14,7 @@ from extproxy.entries import Exchange, Message
 from extproxy.events import Frame, Lost, Side
 from extproxy.findings import Finding, finding
 from extproxy.lines.folding import Folded
-from extproxy.lines.streams import WELL_KNOWN, both, silent_mismatch
+from extproxy.lines.streams import WELL_KNOWN, Framing, both, silent_mismatch
 from extproxy.lines.tracebacks import Traceback, Tracebacks
 
 SHORTLY: Final = 5_000_000_000
@@ -32,6 +32,11 @@ class Oddities:
 
     # ---- lines
 
+    def uses(self, framing: Framing | None) -> None:
+        """How the protocol of the session tells frames apart; None while that is not known."""
+        for stream in self.streams.values():
+            stream.expects = framing
+
     def long_line(self, side: Side, size: int, n: int, found: list[Finding]) -> None:
         """A line of a session whose protocol names no readers: which well-known ones would refuse it."""
         refusing = [f"{name} ({limit:,})" for name, limit in WELL_KNOWN if size > limit]
@@ -43,6 +48,8 @@ class Oddities:
         """A gap: offsets go on behind it."""
         self.streams[Side.HOST].offset += event.host
         self.streams[Side.CHILD].offset += event.child
+        for stream in self.streams.values():
+            stream.gap()
 
     def mismatch(self, pending: Mapping[Side, bytes] | None = None) -> list[Finding]:
         """Framing that does not fit and keeps both sides silent; `pending` are lines that have not ended."""
@@ -50,9 +57,10 @@ class Oddities:
 
     # ---- ids
 
-    def request(self, message: Message, exchange: Exchange, n: int, path: str, found: list[Finding]) -> None:
-        """A request with an id came, and `exchange` was opened for it."""
-        if not message.id:
+    def request(self, message: Message, exchange: Exchange, falsy: bool, path: str, found: list[Finding]) -> None:
+        """A request with an id came, and `exchange` was opened for it. A `falsy` id is one to be told as such."""
+        n = message.n
+        if falsy:
             text = f"The {message.side} sends a request with the id {json.dumps(message.id)}."
             self.folded.tell(found, finding("falsy-id", text, n, path), message.side)
         if exchange.reuses is not None:

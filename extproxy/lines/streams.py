@@ -14,6 +14,7 @@ from extproxy.events import Frame, Side
 from extproxy.findings import Finding, finding
 from extproxy.lines.decode import HEADER, Decoded, decode, open_brackets
 from extproxy.lines.folding import Folded
+from extproxy.lines.headers import read_head, wrong_length
 from extproxy.lines.lossy import is_plain, odd, pattern
 
 LONGEST_SPREAD = 10_000
@@ -34,6 +35,7 @@ _STREAM: Final = {Side.HOST: "the child's stdin", Side.CHILD: "the child's stdou
 _PLACED: Final = frozenset({"not-json", "control-codes", "invalid-utf8"})
 """Findings for which it is told where in the stream the line begins."""
 
+Framing = Literal["ndjson", "content-length"]
 Speaks = Literal["lines", "headers"]
 Pending = Literal["headers", "value", "part", "text"]
 
@@ -49,6 +51,8 @@ class Stream:
         """How the side marks where a frame ends; None while it has said nothing that tells."""
         self.spoke_at = 0
         """The entry that told."""
+        self.expects: Framing | None = None
+        """How the session's protocol tells frames apart; None while that is not known."""
         self.offset = 0
         """Bytes of the stream so far."""
         self._folded = folded if folded is not None else Folded()
@@ -58,6 +62,15 @@ class Stream:
         self._spread = 0
         self._size = 0
         self._inside = False
+        self._warned = False
+        self._said: int | None = None
+        """What the header of a message in pieces says of its length."""
+        self._before = b""
+        """Text that directly precedes the next frame, without a line ending."""
+
+    def gap(self) -> None:
+        """Something is missing here: what comes does not follow what came."""
+        self._before = b""
 
     def read(self, frame: Frame, n: int, found: list[Finding]) -> tuple[tuple[Any, ...], str, int]:
         """The values in a frame, the problem if there are none, and how many bytes its line has.
@@ -67,9 +80,9 @@ class Stream:
         content, end = frame.content, frame.end
         size = len(content)
         begins = self.offset
-        self.offset = begins + size + len(end)
+        self.offset = begins + len(frame.head) + size + len(end)
         if frame.more or self._size:
-            return (), PIECE, self._piece(frame, size)
+            return (), PIECE, self._piece(frame, size, n, found)
         decoded = decode(content)
         if (
             decoded.values
@@ -83,22 +96,31 @@ class Stream:
         self._plain = self.speaks == "lines" and not self._depth
         return values, SPREAD if self._inside else decoded.problem, size
 
-    def _piece(self, frame: Frame, size: int) -> int:
+    def _piece(self, frame: Frame, size: int, n: int, found: list[Finding]) -> int:
+        if frame.head:
+            self._said = self._header(frame, n, found)
+            self._framing("headers", n, found)
         self._size += size
         if frame.more:
             return -1
         size, self._size = self._size, 0
+        said, self._said = self._said, None
+        if said is not None and size != said and not frame.redacted:
+            found.append(_cut_off(said, size, n))
         return size
 
     def _odd(self, decoded: Decoded, frame: Frame, n: int, begins: int, found: list[Finding]) -> tuple[Any, ...]:
+        if frame.head:
+            return self._framed(decoded, frame, n, begins, found)
         cut = not frame.end
+        self._before = frame.content if cut else b""
         self._inside = self._is_spread(decoded, frame, n, cut, found)
         if not self._inside:
             for code, text in decoded.codes:
                 self._line(code, text, n, begins, found)
         if decoded.header or (decoded.values and frame.end and not self._inside):
             self._framing("headers" if decoded.header else "lines", n, found)
-        # A body with a header before it has no line feed, as it should be.
+        # In recordings of old, a body with a header before it is a line without a line feed.
         if cut and decoded.problem != "blank line" and self.speaks != "headers":
             text = "The last line has no line feed."
             if decoded.partial:
@@ -125,17 +147,55 @@ class Stream:
         for code, path, text in odd(content, value):
             self._folded.tell(found, finding(code, text, n, path), (self.side, pattern(path)))
 
+    # ---- messages with headers
+
+    def _framed(self, decoded: Decoded, frame: Frame, n: int, begins: int, found: list[Finding]) -> tuple[Any, ...]:
+        content = frame.content
+        self._depth, self._inside = 0, False
+        said = self._header(frame, n, found)
+        self._framing("headers", n, found)
+        whole = said is None or len(content) >= said or bool(decoded.values)
+        for code, text in decoded.codes:
+            # That JSON is cut off is no news where its end never came.
+            if whole or code != "not-json":
+                self._line(code, text, n, begins, found)
+        if said is not None and said != len(content) and not frame.redacted:
+            if decoded.values:
+                found.append(finding("wrong-length", wrong_length(said, content), n))
+            else:
+                found.append(_cut_off(said, len(content), n))
+        elif decoded.partial:
+            text = f"The JSON is cut off after {len(content):,} bytes, where the message ends."
+            self._line("not-json", text, n, begins, found)
+        if len(decoded.values) == 1 and (decoded.careful or not is_plain(content, decoded.values[0])):
+            self._lossy(content, decoded.values[0], n, found)
+        return decoded.values
+
+    def _header(self, frame: Frame, n: int, found: list[Finding]) -> int | None:
+        """What the header says of the length; what is odd about it is told."""
+        before, self._before = self._before, b""
+        if before.strip():
+            text = (
+                f"Text stands directly before the header: {' '.join(before.decode('utf-8', 'replace').split())[:60]!r}."
+            )
+            found.append(finding("text-before-header", text, n))
+        head = read_head(frame.head)
+        for code, text in head.codes:
+            self._folded.tell(found, finding(code, text, n), (self.side, text))
+        return head.length
+
     # ---- how frames are told apart
 
     def _framing(self, speaks: Speaks, n: int, found: list[Finding]) -> None:
+        other = self.other.speaks if self.other is not None else None
+        if speaks == "headers" and other is None and self.expects == "ndjson" and not self._warned:
+            self._warned = True
+            text = f"The {self.side} speaks with Content-Length headers; a peer that reads lines waits for ever."
+            self._folded.tell(found, finding("content-length-framing", text, n), None)
         if self.speaks is not None and (self.speaks == speaks or self.speaks == "headers"):
             return
         self.speaks, self.spoke_at = speaks, n
-        other = self.other.speaks if self.other is not None else None
-        if speaks == "headers" and other is None:
-            text = f"The {self.side} speaks with Content-Length headers; a peer that reads lines waits for ever."
-            self._folded.tell(found, finding("content-length-framing", text, n), None)
-        elif other is not None and other != speaks:
+        if other is not None and other != speaks:
             self._mismatch(speaks, n, found)
 
     def _mismatch(self, speaks: Speaks, n: int, found: list[Finding]) -> None:
@@ -171,6 +231,10 @@ def both(folded: Folded) -> dict[Side, Stream]:
     return streams
 
 
+def _cut_off(said: int, came: int, n: int) -> Finding:
+    return finding("cut-off-body", f"The header says {said:,} bytes, and {came:,} came.", n)
+
+
 def what_is_pending(content: bytes) -> Pending | None:
     """What a line that has not ended looks like: a header, a whole JSON value, a part of one, text. None: nothing."""
     if not content.strip(b" \t\r\n"):
@@ -202,6 +266,8 @@ def silent_mismatch(
     for side, stream in streams.items():
         if speaks[side] != "headers" or speaks[side.other] == "headers":
             continue
+        if speaks[side.other] is None and stream.expects == "content-length":
+            continue  # it is only slow
         text = f"The {side} speaks with Content-Length headers, the {side.other} a frame a line."
         if speaks[side.other] is None:
             text = f"The {side} speaks with Content-Length headers, and the {side.other} has not said a frame."

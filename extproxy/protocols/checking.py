@@ -1,22 +1,22 @@
 """Does a decoded JSON value fit a type? Fast when it does, complete when it does not.
 
-A `Checker` first asks `msgspec`, which answers in C whether all is well. Only
-when it refuses, or when `msgspec` has no word for the type, the walker goes
-through the value and tells every problem, not the first one only.
+A `Checker` first asks whether all is well: `msgspec`, which answers in C, or where
+that has no word for the type a function made of it (see `quick`). Only when the
+answer is no, the walker goes through the value and tells every problem, not the
+first one only.
 """
 
 from __future__ import annotations
 
 import typing
 from collections.abc import Iterator, Mapping
-from types import GenericAlias
 from typing import Any, Final
 
-import msgspec
 from msgspec import Struct
 
 from extproxy.protocols.paths import pointer
-from extproxy.protocols.types import Basic, List, Literal, Object, Ref, Type, Union, alternatives, print_type
+from extproxy.protocols.quick import CLASSES, Compiler, Fits, fits_of, fixed_text
+from extproxy.protocols.types import Basic, List, Literal, Object, Type, alternatives, print_type
 
 
 class Problem(Struct, frozen=True):
@@ -28,14 +28,6 @@ class Problem(Struct, frozen=True):
 
 
 _GRAVE: Final = {"unknown-field": 1, "missing-field": 10, "bad-value": 11, "wrong-type": 12}
-_CLASSES: Final[dict[str, tuple[type, ...]]] = {
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "object": (dict,),
-    "null": (type(None),),
-}
 
 
 def describe(value: Any) -> str:
@@ -53,7 +45,7 @@ def describe(value: Any) -> str:
 
 def is_basic(value: Any, name: str) -> bool:
     """Whether a JSON value is of a basic type. `true` is no number, `1.0` no integer."""
-    return name == "any" or value.__class__ in _CLASSES[name]
+    return name == "any" or value.__class__ in CLASSES[name]
 
 
 def problems(value: Any, made: Type, types: Mapping[str, Type], at: str = "") -> Iterator[Problem]:
@@ -118,7 +110,8 @@ def _none_fits(value: Any, options: tuple[Type, ...], types: Mapping[str, Type],
         if not named and (wrong := _wrong_tag(value, same, at)):
             yield wrong
             return
-        same = named or same
+        # One that fixes nothing (`{type: string, ...}`) is for values that no other names.
+        same = [option for option in named if _fixes(option)] or named or same
     best: list[Problem] | None = None
     for option in same:
         found = list(problems(value, option, types, at))
@@ -149,6 +142,10 @@ def _names(value: dict[str, Any], option: Type) -> bool:
     )
 
 
+def _fixes(option: Type) -> bool:
+    return isinstance(option, Object) and any(fixed_text(member.type) is not None for member in option.members)
+
+
 def _wrong_tag(value: dict[str, Any], options: list[Type], at: str) -> Problem | None:
     """What to say when a member tells all options apart and has the value of none."""
     objects = [option for option in options if isinstance(option, Object)]
@@ -156,7 +153,7 @@ def _wrong_tag(value: dict[str, Any], options: list[Type], at: str) -> Problem |
         return None
     for member in objects[0].members:
         fixed = [m.type for made in objects for m in made.members if m.name == member.name]
-        if len(fixed) == len(objects) and None not in map(_fixed_text, fixed) and member.name in value:
+        if len(fixed) == len(objects) and None not in map(fixed_text, fixed) and member.name in value:
             expected = " | ".join(map(print_type, fixed))
             text = f"expected {expected}, got {describe(value[member.name])}"
             return Problem("bad-value", at + pointer(member.name), text)
@@ -173,131 +170,10 @@ class Checker:
     def __init__(self, made: Type, types: Mapping[str, Type]) -> None:
         self.type = made
         self._types = types
-        self._compiled: Any = None
+        self._fits: Fits | None = None
 
     def problems(self, value: Any) -> Iterator[Problem]:
         """All problems of a value; nothing when it fits."""
-        if self._compiled is None:
-            self._compiled = compile_type(self.type, self._types)
-        native, whole = self._compiled
-        try:
-            msgspec.convert(value, native)
-            if whole:
-                return iter(())
-        except (msgspec.ValidationError, RecursionError):
-            pass
-        return problems(value, self.type, self._types)
-
-
-def compile_type(made: Type, types: Mapping[str, Type]) -> tuple[Any, bool]:
-    """A type for `msgspec`, and whether it says all that ours says. If not, the walker has to look too."""
-    builder = _Builder(types)
-    native = builder.build(made)
-    return native, builder.whole
-
-
-class _Builder:
-    def __init__(self, types: Mapping[str, Type]) -> None:
-        self._types = types
-        self._done: dict[str, Any] = {}
-        self.whole = True
-
-    def build(self, made: Type) -> Any:
-        if isinstance(made, Basic):
-            return {
-                "string": str, "integer": int, "number": int | float, "boolean": bool,
-                "object": dict, "any": Any, "null": None,
-            }[made.name]  # fmt: skip
-        if isinstance(made, List):
-            return GenericAlias(list, (self.build(made.element),))
-        if isinstance(made, Object):
-            return self.object(made)
-        if isinstance(made, Literal):
-            return self.literals([made])
-        if isinstance(made, Union):
-            return self.union(alternatives(made, self._types))
-        return self.named(made)
-
-    def named(self, ref: Ref) -> Any:
-        if ref.name not in self._done:
-            # A type that holds itself has no form here: inside, anything passes.
-            self._done[ref.name] = None
-            built = self.build(self._types[ref.name])
-            self._done[ref.name] = (built,)
-        done = self._done[ref.name]
-        return self.anything() if done is None else done[0]
-
-    def anything(self) -> Any:
-        self.whole = False
-        return Any
-
-    def literals(self, options: list[Literal]) -> Any:
-        values = [option.value for option in options]
-        if any(isinstance(value, bool) for value in values):
-            return self.anything()
-        return typing.Literal[tuple(values)]
-
-    def union(self, options: tuple[Type, ...]) -> Any:
-        basic = {option.name for option in options if isinstance(option, Basic)}
-        if "any" in basic or not options:
-            return Any
-        # Where any object will do, those with members say no more.
-        objects = [option for option in options if isinstance(option, Object) and "object" not in basic]
-        lists = [option for option in options if isinstance(option, List)]
-        if len(lists) > 1:
-            return self.anything()
-        literals = [option for option in options if isinstance(option, Literal) and not _covered(option.value, basic)]
-        parts = [self.build(Basic(name)) for name in sorted(basic)] + [self.build(made) for made in lists]
-        if literals:
-            parts.append(self.literals(literals))
-        if objects:
-            parts.append(self.object(objects[0]) if len(objects) == 1 else self.tagged(objects))
-        return typing.Union[tuple(parts)]  # noqa: UP007 - the parts are known only here
-
-    def tagged(self, objects: list[Object]) -> Any:
-        """Objects told apart by a member that each fixes to a text of its own."""
-        fixed: list[dict[str, str]] = [
-            {m.name: text for m in made.members if (text := _fixed_text(m.type)) is not None} for made in objects
-        ]
-        for name in fixed[0]:
-            tags = [each.get(name) for each in fixed]
-            if None not in tags and len(set(tags)) == len(tags):
-                return typing.Union[tuple(self.object(made, name) for made in objects)]  # noqa: UP007 - known only here
-        return self.anything()
-
-    def object(self, made: Object, tag: str = "") -> Any:
-        if made.rest is not None:
-            if not made.members:
-                return GenericAlias(dict, (str, self.build(made.rest)))
-            if made.rest != Basic("any"):
-                self.whole = False
-        required, optional, names = [], [], {}
-        options: dict[str, Any] = {}
-        for index, member in enumerate(made.members):
-            if member.name == tag:
-                options = {"tag_field": tag, "tag": _fixed_text(member.type)}
-                continue
-            field = f"f{index}"
-            names[field] = member.name
-            native = self.build(member.type)
-            if member.required:
-                required.append((field, native))
-            else:
-                optional.append((field, native | msgspec.UnsetType, msgspec.UNSET))
-        return msgspec.defstruct(
-            "Fields",
-            [*required, *optional],
-            rename=names,
-            forbid_unknown_fields=made.rest is None,
-            **options,
-        )
-
-
-def _fixed_text(made: Type) -> str | None:
-    """The one text that a type allows, or None."""
-    return made.value if isinstance(made, Literal) and isinstance(made.value, str) else None
-
-
-def _covered(value: str | int | bool, basic: set[str]) -> bool:
-    name = "boolean" if isinstance(value, bool) else "integer" if isinstance(value, int) else "string"
-    return name in basic or (name == "integer" and "number" in basic)
+        if self._fits is None:
+            self._fits = fits_of(self.type, Compiler(self._types))
+        return iter(()) if self._fits(value) else problems(value, self.type, self._types)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from msgspec import Struct
@@ -10,6 +10,7 @@ from msgspec import Struct
 from extproxy.protocols import types
 from extproxy.protocols.checking import is_basic, problems
 from extproxy.protocols.paths import MISSING, Path, get
+from extproxy.protocols.quick import CLASSES, Compiler, compile_type, fits_of
 
 NO_TYPES: Final[Mapping[str, types.Type]] = {}
 
@@ -21,6 +22,10 @@ class Test(Struct, frozen=True):
     type: types.Type
     texts: frozenset[str] | None = None
     basic: str | None = None
+    basics: tuple[str, ...] = ()
+    """Of any of these."""
+    flag: bool | None = None
+    """Exactly this one."""
 
     def holds(self, value: Any) -> bool:
         found = get(value, self.path)
@@ -30,6 +35,13 @@ class Test(Struct, frozen=True):
             return found.__class__ is str and found in self.texts
         if self.basic is not None:
             return is_basic(found, self.basic)
+        if self.flag is not None:
+            return found is self.flag
+        if self.basics:
+            for basic in self.basics:  # noqa: SIM110 - see below
+                if is_basic(found, basic):
+                    return True
+            return False
         return next(problems(found, self.type, NO_TYPES), None) is None
 
 
@@ -39,7 +51,10 @@ def make_test(path: Path, made: types.Type) -> Test:
     fixed = [o.value for o in options if isinstance(o, types.Literal) and isinstance(o.value, str)]
     texts = frozenset(fixed) if len(fixed) == len(options) else None
     basic = made.name if isinstance(made, types.Basic) else None
-    return Test(path, made, texts, basic)
+    basics = tuple(o.name for o in options if isinstance(o, types.Basic)) if basic is None else ()
+    only = options[0].value if len(options) == 1 and isinstance(options[0], types.Literal) else None
+    flag = only if isinstance(only, bool) else None
+    return Test(path, made, texts, basic, basics if len(basics) == len(options) else (), flag)
 
 
 class Condition(Struct, frozen=True):
@@ -66,4 +81,69 @@ class Condition(Struct, frozen=True):
         for path in self.lacks:
             if get(value, path) is not MISSING:
                 return False
-        return not any(test.holds(value) for test in self.refutes)
+        for test in self.refutes:  # noqa: SIM110 - a generator costs more than what it asks here
+            if test.holds(value):
+                return False
+        return True
+
+
+def predicate(condition: Condition) -> Callable[[Any], bool]:
+    """`holds` as a function that is made once: for what is asked of every message."""
+    checks = [_asks(test) for test in condition.tests]
+    checks += [_negated(_is_missing(path)) for path in condition.has]
+    checks += [_is_missing(path) for path in condition.lacks]
+    checks += [_negated(_asks(test)) for test in condition.refutes]
+    if condition.sorted:
+        checks.append(Condition(sorted=True).holds)
+    if len(checks) == 1:
+        return checks[0]
+
+    def holds(value: Any) -> bool:
+        for check in checks:  # noqa: SIM110 - a generator costs more than what it asks here
+            if not check(value):
+                return False
+        return True
+
+    return holds
+
+
+def _asks(test: Test) -> Callable[[Any], bool]:
+    find, texts = _finder(test.path), test.texts
+    if texts is not None:
+        return lambda value: (found := find(value)).__class__ is str and found in texts
+    if (flag := test.flag) is not None:
+        return lambda value: find(value) is flag
+    names = test.basics or ((test.basic,) if test.basic is not None else ())
+    if not names:
+        fits, certain = fits_of(test.type, Compiler(NO_TYPES)), compile_type(test.type, NO_TYPES)[1]
+        return lambda value: (
+            (found := find(value)) is not MISSING and (fits(found) or (not certain and test.holds(value)))
+        )
+    if "any" in names:
+        return lambda value: find(value) is not MISSING
+    classes = frozenset(each for name in names for each in CLASSES[name])
+    return lambda value: find(value).__class__ in classes
+
+
+def _is_missing(path: Path) -> Callable[[Any], bool]:
+    find = _finder(path)
+    return lambda value: find(value) is MISSING
+
+
+def _negated(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: not check(value)
+
+
+def _finder(path: Path) -> Callable[[Any], Any]:
+    """`get` for one path."""
+    name = path[0] if path else None
+    if len(path) == 1 and isinstance(name, str):
+        return lambda value: value.get(name, MISSING) if value.__class__ is dict else MISSING
+    if len(path) != 2 or not isinstance(name, str) or not isinstance(inner := path[1], str):
+        return lambda value: get(value, path)
+
+    def find(value: Any) -> Any:
+        value = value.get(name, MISSING) if value.__class__ is dict else MISSING
+        return value.get(inner, MISSING) if value.__class__ is dict else MISSING
+
+    return find

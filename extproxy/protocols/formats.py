@@ -10,9 +10,12 @@ import re
 from typing import Any, Final
 
 from extproxy.protocols.paths import pointer
+from extproxy.protocols.plain_schemas import is_plain_schema
 
 MOST_NODES: Final = 5_000
 """A schema with more parts than this is not judged: it would take too long."""
+MOST_ELEMENTS: Final = 500
+"""Nor one with an array of more elements than this, unless they are texts."""
 _FOREIGN: Final = re.compile(r"[^A-Za-z0-9+/]")
 
 
@@ -42,26 +45,33 @@ def wrong_base64(value: Any) -> str:
 
 def wrong_schema(value: Any) -> tuple[str, str]:
     """What keeps an object from being a JSON Schema, of the draft that its `$schema` names, and where."""
-    if not isinstance(value, dict) or not _fits(value):
+    if not isinstance(value, dict) or not _fits(value) or not isinstance(value.get("$schema", ""), str):
+        return "", ""
+    if is_plain_schema(value):
         return "", ""
     # Few sessions hold a schema, and this import costs more than all others together.
     from jsonschema import exceptions, validators
 
-    dialect = validators.validator_for(value, default=validators.Draft202012Validator)
     try:
+        dialect = validators.validator_for(value, default=validators.Draft202012Validator)
         # Without a format checker: it would take regular expressions for Python's.
         wrong = exceptions.best_match(dialect(dialect.META_SCHEMA).iter_errors(value))
-    except RecursionError:
+    except (RecursionError, ValueError):  # nested without end; a $schema that is no URI
         return "", ""
     if wrong is None:
         return "", ""
     # Of several ways to be right, the list of allowed words says most.
     wrong = next((each for each in wrong.context or () if each.validator == "enum"), wrong)
-    text = wrong.message if len(wrong.message) <= 160 else wrong.message[:159] + "…"
-    return text, pointer(*wrong.absolute_path)
+    return sentence(wrong.message), pointer(*wrong.absolute_path)
+
+
+def sentence(text: str, room: int = 160) -> str:
+    """What a checker says, with its middle left out where it is long: the value stands first, the reason last."""
+    return text if len(text) <= room else f"{text[: room // 2]}…{text[room // 2 + 1 - room :]}"
 
 
 def _fits(value: Any) -> bool:
+    """Whether a schema is small enough to be looked at. Some words compare each element with every other one."""
     left, waiting = MOST_NODES, [value]
     while waiting and left > 0:
         each = waiting.pop()
@@ -69,5 +79,7 @@ def _fits(value: Any) -> bool:
         if isinstance(each, dict):
             waiting.extend(each.values())
         elif isinstance(each, list):
+            if len(each) > MOST_ELEMENTS and not all(isinstance(inner, str) for inner in each):
+                return False
             waiting.extend(each)
     return left > 0

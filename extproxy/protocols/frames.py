@@ -1,8 +1,7 @@
 """The types of whole frames, and what can be said of a shape's condition from a type alone.
 
 A protocol file describes the fields of a message and how its frame is read;
-here both are put together. `gate` makes decoders of these types, `schema` makes
-JSON Schemas.
+here both are put together. `schema` makes JSON Schemas of these types.
 """
 
 from __future__ import annotations

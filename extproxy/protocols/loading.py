@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from msgspec.structs import replace
@@ -18,7 +18,8 @@ from extproxy.events import Side
 from extproxy.findings import CATALOGUE
 from extproxy.protocols import types
 from extproxy.protocols.conditions import Condition, Test, make_test
-from extproxy.protocols.model import Definition, Deltas, Evidence, Greeting, Protocol, Reader, Shape, Version
+from extproxy.protocols.link_words import read_cancels, read_continues, read_same, read_tunnel
+from extproxy.protocols.model import Definition, Deltas, Evidence, Greeting, Protocol, Reader, Shape, Version, ended_in
 from extproxy.protocols.paths import Path, pointer
 from extproxy.protocols.rule_words import read_rule, read_stream
 from extproxy.protocols.table import Source, Table
@@ -27,8 +28,12 @@ KINDS: Final = ("request", "reply", "event")
 WEIGHTS: Final = ("decides", "supports", "fits", "versions")
 
 
-def load_protocol(text: str, file: str, known: Mapping[str, Protocol]) -> Protocol:
+def load_protocol(
+    text: str, file: str, known: Mapping[str, Protocol], names: Collection[str] | None = None
+) -> Protocol:
     """The protocol that a file's text describes; `known` are those that it may extend.
+
+    `names` are the protocols whose messages may stand inside of its own; None: this is not checked.
 
     Raises ProtocolError, with `file` as its path.
     """
@@ -38,10 +43,10 @@ def load_protocol(text: str, file: str, known: Mapping[str, Protocol]) -> Protoc
         raise ProtocolError(f"this is not TOML: {e}", file) from None
     except RecursionError:
         raise ProtocolError("this is nested too deep to be read", file) from None
-    return _protocol(Table(data, Source(text, file)), known)
+    return _protocol(Table(data, Source(text, file)), known, names)
 
 
-def _protocol(top: Table, known: Mapping[str, Protocol]) -> Protocol:
+def _protocol(top: Table, known: Mapping[str, Protocol], named: Collection[str] | None) -> Protocol:
     name = top.text("name")
     if not name:
         raise top.error("name", "the file has to say the protocol's name")
@@ -58,11 +63,11 @@ def _protocol(top: Table, known: Mapping[str, Protocol]) -> Protocol:
     sides = top.table("sides")
     side_names = {side: sides.text(side.value) or parent.sides[side] for side in Side}
     sides.done()
-    messages = _messages(top, parent, all_types)
+    messages = _messages(top, parent, all_types, None if named is None else {*named, name})
     is_open = top.flag("open", parent.open)
     # Where any name is normal, none can be called wrong.
     names = frozenset[str]() if is_open else frozenset[str]().union(*messages.values())
-    streams = (*(read_stream(each, names) for each in top.tables("stream")), *parent.streams)
+    streams = (*(read_stream(each, _condition, names) for each in top.tables("stream")), *parent.streams)
     rules = [read_rule(each, _condition, names, bool(streams)) for each in top.tables("rule")]
     made = Protocol(
         name=name,
@@ -70,18 +75,20 @@ def _protocol(top: Table, known: Mapping[str, Protocol]) -> Protocol:
         about=top.text("about"),
         source=top.text("source"),
         version=top.text("version") or None,
-        versions=tuple(map(_version, top.tables("versions"))) or parent.versions,
+        versions=tuple(map(read_version, top.tables("versions"))) or parent.versions,
         framing=top.choice("framing", ("ndjson", "content-length")) or parent.framing,
         sides=side_names,
         extends=extends,
         batch=top.flag("batch", parent.batch),
         open=is_open,
+        extensions=top.texts("extensions") or parent.extensions,
         ids=top.choice("ids", ("shared", "by name")) or parent.ids,
+        zero_ids=top.flag("zero_ids", parent.zero_ids),
         general=top.whole("general") or 0,
         shapes=(*(_shape(each, all_types) for each in top.tables("shape")), *parent.shapes),
         types=all_types,
         messages=messages,
-        evidence=tuple(map(_evidence, top.tables("evidence"))),
+        evidence=tuple(map(read_evidence, top.tables("evidence"))),
         readers=(*map(_reader, top.tables("reader")), *parent.readers),
         volatile=(*parent.volatile, *top.paths("volatile")),
         tokens=(*parent.tokens, *top.paths("tokens")),
@@ -90,9 +97,7 @@ def _protocol(top: Table, known: Mapping[str, Protocol]) -> Protocol:
         handshake=tuple(_greeting(each, names) for each in top.tables("handshake")) or parent.handshake,
         rules=(*rules, *parent.rules),
         streams=streams,
-        ended=frozenset(
-            name for sent in messages.values() for each in sent.values() for name in (*each.ends, *each.closes)
-        ),
+        ended=ended_in(messages),
     )
     top.done()
     _check_versions(top, made)
@@ -116,8 +121,11 @@ def _check_versions(top: Table, made: Protocol) -> None:
             table = messages.table(name)
             for key in ("since", "until"):
                 table.choice(key, tuple(order))
-            for key in ("fields", "result"):
-                _check_tags(table, key, table.members(key), order)
+            _check_tags(table, "fields", table.members("fields"), order)
+            _check_tags(table, "result", table.members_or_type("result"), order)
+    for table in (*top.tables("rule"), *top.tables("stream")):
+        for key in ("since", "until"):
+            table.choice(key, tuple(order))
     defined = top.table("types")
     for name in defined.names():
         _check_tags(defined, name, defined.type(name), order)
@@ -196,14 +204,16 @@ def _shape(table: Table, known: Mapping[str, types.Type]) -> Shape:
     return made
 
 
-def _messages(top: Table, parent: Protocol, known: Mapping[str, types.Type]) -> dict[Side, dict[str, Definition]]:
+def _messages(
+    top: Table, parent: Protocol, known: Mapping[str, types.Type], protocols: Collection[str] | None
+) -> dict[Side, dict[str, Definition]]:
     made = {side: dict(parent.messages[side]) for side in Side}
     answering: list[tuple[Table, Definition]] = []
     for word, sides in (("both", tuple(Side)), ("host", (Side.HOST,)), ("child", (Side.CHILD,))):
         messages = top.table(word)
         for name in messages.names():
             table = messages.table(name)
-            definition = _definition(name, table, known)
+            definition = _definition(name, table, known, protocols)
             answering.append((table, definition))
             for side in sides:
                 made[side][name] = definition
@@ -211,6 +221,7 @@ def _messages(top: Table, parent: Protocol, known: Mapping[str, types.Type]) -> 
     for table, definition in answering:
         named = {"answers": definition.answers, "ends": definition.ends, "within": definition.within}
         named["deltas"] = definition.deltas.ends if definition.deltas is not None else ()
+        named["cancels"] = (definition.withdraws.request,) if definition.withdraws is not None else ()
         for word, others in named.items():
             for other in others:
                 if other not in names:
@@ -226,18 +237,32 @@ def _unknown_message(name: str, word: str, names: set[str]) -> str:
 
 def _directed(definition: Definition, side: Side, messages: Mapping[Side, Mapping[str, Definition]]) -> Definition:
     """What a message ends is a request of the other side, or something that its own side began."""
+    if not definition.ends:
+        return definition
     asked = {name for name, each in messages[side.other].items() if each.kind == "request"}
     ends = tuple(name for name in definition.ends if name in asked)
     closes = tuple(name for name in definition.ends if name not in asked and name in messages[side])
-    if not definition.ends or (definition.ends == ends and not closes):
+    if definition.ends == ends and not closes and (definition.final is None or definition.piece is not None):
         return definition
-    return replace(definition, ends=ends, closes=closes)
+    return replace(definition, ends=ends, closes=closes, piece=_piece(definition, closes))
 
 
-def _definition(name: str, table: Table, known: Mapping[str, types.Type]) -> Definition:
-    fields, result = table.members("fields"), table.members("result")
+def _piece(definition: Definition, closes: tuple[str, ...]) -> Definition | None:
+    """What a message is that may be an end, where it is none: a piece of what it could end."""
+    if definition.final is None:
+        return None
+    within = tuple(dict.fromkeys((*definition.within, *closes)))
+    kind = "event" if definition.kind == "reply" else definition.kind
+    return replace(definition, kind=kind, ends=(), closes=(), same=None, within=within, final=None)
+
+
+def _definition(
+    name: str, table: Table, known: Mapping[str, types.Type], protocols: Collection[str] | None
+) -> Definition:
+    fields, result = table.members("fields"), table.members_or_type("result")
     _check_names(table, "fields", fields, known)
     _check_names(table, "result", result, known)
+    cancels, replied, withdraws = read_cancels(table)
     made = Definition(
         name=name,
         kind=table.choice("kind", KINDS) or "event",
@@ -248,14 +273,21 @@ def _definition(name: str, table: Table, known: Mapping[str, types.Type]) -> Def
         result=result,
         answers=table.texts("answers"),
         ends=table.texts("ends"),
+        same=read_same(table),
         within=table.texts("within"),
+        final=_inner(table, "final"),
         key=table.path("key"),
         deltas=_deltas(table),
         pairs=table.choice("pairs", ("id", "order")) or "id",
-        answer=table.choice("answer", ("expected", "optional", "none")) or "expected",
+        answer=table.choice("answer", ("needed", "expected", "optional", "none")) or "expected",
         timeout=table.number("timeout"),
         then=table.text("then"),
-        cancels=table.paths("cancels"),
+        cancels=cancels,
+        replied=replied,
+        withdraws=withdraws,
+        continues=read_continues(table),
+        tunnel=read_tunnel(table, protocols),
+        goes_on=_inner(table, "goes_on"),
         failed=_inner(table, "failed"),
         refusal=table.frame("refusal"),
         volatile=table.paths("volatile"),
@@ -267,11 +299,15 @@ def _definition(name: str, table: Table, known: Mapping[str, types.Type]) -> Def
     table.done()
     needs = (
         ("answers", "reply"), ("timeout", "request"), ("answer", "request"), ("refusal", "request"),
-        ("result", "request"),
+        ("result", "request"), ("continues", "request"), ("goes_on", "request"),
     )  # fmt: skip
     for word, kind in needs:
         if table.says(word) and made.kind != kind:
             raise table.error(word, f"only a {kind} can have this; write kind = {kind!r} beside it")
+    if made.same is not None and not made.ends:
+        raise table.error("same", "this says which of several requests is meant: write ends beside it")
+    if made.final is not None and not made.ends:
+        raise table.error("final", "this says when the message is an end: write beside it what it ends")
     return made
 
 
@@ -287,7 +323,7 @@ def _side(table: Table) -> Side | None:
     return Side(side) if side else None
 
 
-def _version(table: Table) -> Version:
+def read_version(table: Table) -> Version:
     name = table.text("name")
     if not name or name.split() != [name]:
         raise table.error("name", "a version needs a name without white space")
@@ -308,7 +344,7 @@ def _deltas(table: Table) -> Deltas | None:
     return made
 
 
-def _evidence(table: Table) -> Evidence:
+def read_evidence(table: Table) -> Evidence:
     made = Evidence(
         when=_condition(table),
         side=_side(table),
@@ -333,8 +369,9 @@ def _greeting(table: Table, names: frozenset[str]) -> Greeting:
 
 def _reader(table: Table) -> Reader:
     name, side, limit = table.text("name"), table.choice("side", ("host", "child")), table.whole("limit")
-    if not name or side is None or not limit:
-        raise table.error("", "a reader needs a name, a side and a limit in bytes")
-    made = Reader(name, Side(side), limit, table.text("then"))
+    then, garbage = table.text("then"), table.text("garbage")
+    if not name or side is None or not (limit or garbage):
+        raise table.error("", "a reader needs a name, a side and a limit in bytes, or what it does with garbage")
+    made = Reader(name, Side(side), limit or 0, then, garbage)
     table.done()
     return made

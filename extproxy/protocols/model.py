@@ -1,43 +1,11 @@
-"""What a protocol file says, as values. Each word here is a word of the files.
+"""A protocol: reads JSON values as its messages, and knows what is wrong with them.
 
-The words serve all protocols; none has code of its own:
-
-- `shape`: how a frame is read. An ordered list; the first whose condition holds
-  tells where name, variant, id and body are, and the kind where the frame's
-  form decides it (JSON-RPC). A variant is a second name inside a frame
-  (`params.update.sessionUpdate`): the message is looked up as `name:variant` first.
-- `host`, `child`, `both`: the messages that each side sends, by name, with kind,
-  fields, what they answer, deadlines, what they cancel, a summary.
-- `ids`: whether all requests of a side are numbered together (`shared`) or each
-  request name by itself (`by name`). `pairs = "order"` on a message: no ids at all.
-- `evidence`: what gives the protocol away. `general` marks the protocols that are
-  families: 1 is JSON-RPC, 2 is any NDJSON; they stand back for what is more specific.
-- `extends`: the shapes, messages, types of another protocol, behind one's own.
-- `refusal`: the frame that tells the other side that its request is not served, for
-  replaying: a shape's or a request's own. `{id}` stands for the id (left out where the
-  request has none), `{name}` for its name, `{why}` for the reason.
-- `volatile`, `secret`, `secret_urls`, `unordered`: parts that vary, must be hidden,
-  are URLs whose credentials must be hidden, come in any order; for comparing and redacting.
-- `tokens`: where values stand that the side that asks makes up for a request, and the
-  other side says again in what it sends before the answer (MCP's progress tokens).
-- `rule`, `stream`: what must hold beyond types and pairs; see `rules`.
-- `result` on a request: the type of its answer, which stands where the shape's
-  `result` points. `refuses` on a shape: such a reply says that a frame could not be
-  read; it answers the oldest line of the other side that was wrong.
-- `ends`: a request that was answered at once (acknowledged) and ends with this message
-  (zot rpc: `response`, then `done`); or, within one side, a message that this one is
-  the end of. Those have the same value at `key` (a tool call's id), `within` are the
-  pieces between: together they are a span.
-- `deltas`: the message is a piece of a growing text.
-- `handshake`: what a host says before anything else, for talking to a child without one:
-  `after` is a message of the child to wait for, `say` the frame to say then.
-- `versions`: those that the file tells, oldest first; `since` and `until` on messages
-  and members name them, evidence of the weight `versions` tells them apart.
+The words of its file are values, told in `messages`, `rules` and `links`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, field
@@ -46,147 +14,28 @@ from msgspec.structs import replace
 from extproxy.events import Side
 from extproxy.protocols import types
 from extproxy.protocols.checking import Checker, Problem
-from extproxy.protocols.conditions import Condition
+from extproxy.protocols.conditions import predicate
+from extproxy.protocols.messages import (
+    Answer,
+    Definition,
+    Deltas,
+    Evidence,
+    Greeting,
+    Kind,
+    Reader,
+    Shape,
+    Version,
+)
 from extproxy.protocols.paths import MISSING, Path, get, pointer
 from extproxy.protocols.rules import Rule, StreamOf
-from extproxy.protocols.template import Template
 from extproxy.protocols.versions import holds, narrowed, narrowed_types
 
-Kind: TypeAlias = Literal["request", "reply", "event"]
-Answer: TypeAlias = Literal["expected", "optional", "none"]
+__all__ = [
+    "Answer", "Definition", "Deltas", "Evidence", "Greeting", "Kind", "Part", "Protocol", "Reader", "Reading", "Shape",
+    "Version", "ended_in", "frame_type", "message_type", "part_path", "part_type", "parts_of", "plain_name",
+]  # fmt: skip
 
-
-class Shape(Struct, frozen=True):
-    """How to read a frame that meets the condition `when`."""
-
-    when: Condition
-    side: Side | None = None
-    """Only frames that this side sends have the shape: the word `from`."""
-    name: tuple[Path, ...] = ()
-    """Where the name may stand; the first text found counts."""
-    named: str = ""
-    """The name of all frames of this shape, where no member says it."""
-    variant: Path | None = None
-    kind: Kind | None = None
-    """Given where the form tells it; else the message's own kind counts."""
-    id: tuple[Path, ...] = ()
-    answers: Path | None = None
-    """Where a reply says the name of its request: for replies without an id."""
-    failed: Condition | None = None
-    """When a reply says that the request failed."""
-    refuses: Condition | None = None
-    """When a reply says that a frame could not be read."""
-    body: Path = ()
-    """Where the fields of the message are; empty: the frame itself."""
-    fields: types.Object = types.Object()
-    """Members that the body of every frame of this shape has beside the message's own."""
-    frame: types.Object | None = None
-    """Members of the frame itself where the body is a part of it; None: they are not checked."""
-    result: Path | None = None
-    """Where a reply has what its request's `result` describes."""
-    summary: Template | None = None
-    finding: str | None = None
-    """A finding that every frame of this shape is worth."""
-    refusal: Mapping[str, Any] | None = None
-    """The error that answers a request of this shape which cannot be served."""
-
-
-class Deltas(Struct, frozen=True):
-    """The message is a piece of a growing text.
-
-    Pieces with the same values at the paths `by` belong together. A run of them
-    goes on until one of the messages `ends` comes with the same values; without
-    any, until the side says something that is no such piece.
-    """
-
-    text: Path
-    by: tuple[Path, ...] = ()
-    ends: tuple[str, ...] = ()
-
-
-class Definition(Struct, frozen=True):
-    """A message that a side may send."""
-
-    name: str
-    kind: Kind = "event"
-    about: str = ""
-    fields: types.Object | None = None
-    """None: nothing is known of the fields, and nothing is checked."""
-    omitted: frozenset[str] = frozenset()
-    """Required fields that real peers leave out all the same, as JSON Pointers."""
-    summary: Template | None = None
-    result: types.Type | None = None
-    """The type of what a reply gives to this request; None: nothing is known of it."""
-    answers: tuple[str, ...] = ()
-    """The names of the requests that this reply answers."""
-    ends: tuple[str, ...] = ()
-    """Requests of the other side that were acknowledged, and end with this message."""
-    closes: tuple[str, ...] = ()
-    """Messages of the same side that this one is the end of: in the file, `ends` too."""
-    within: tuple[str, ...] = ()
-    """Messages of the same side whose spans this one is a piece of."""
-    key: Path | None = None
-    """Where the value stands that the messages of a span have in common."""
-    deltas: Deltas | None = None
-    pairs: Literal["id", "order"] = "id"
-    answer: Answer = "expected"
-    """Whether this request is answered: `optional` and `none` are never called unanswered."""
-    timeout: float | None = None
-    """Seconds after which the side that asked gives up."""
-    then: str = ""
-    """What happens at the timeout, as a sentence."""
-    cancels: tuple[Path, ...] = ()
-    """Where the id of the request stands that this message cancels."""
-    failed: Condition | None = None
-    refusal: Mapping[str, Any] | None = None
-    """The error that answers this request when it cannot be served."""
-    volatile: tuple[Path, ...] = ()
-    secret: tuple[Path, ...] = ()
-    unordered: bool = False
-    """Its order among the messages of its side means nothing."""
-    since: str = ""
-    until: str = ""
-
-
-class Evidence(Struct, frozen=True):
-    """What gives the protocol away.
-
-    `weight`: `decides` alone; `supports`, which decides when each side shows
-    some and every frame so far has fitted; `fits`, which only speaks not against
-    it; `versions`, which narrows the versions once the protocol is known.
-    """
-
-    when: Condition
-    side: Side | None = None
-    weight: Literal["decides", "supports", "fits", "versions"] = "decides"
-    version: str | None = None
-    versions: tuple[str, ...] = ()
-    """The versions that have it."""
-    version_at: Path | None = None
-
-
-class Version(Struct, frozen=True):
-    """A version of the protocol."""
-
-    name: str
-    about: str = ""
-
-
-class Reader(Struct, frozen=True):
-    """A known reader on a side: the longest line that it takes, in bytes, and what happens beyond."""
-
-    name: str
-    side: Side
-    limit: int
-    then: str = ""
-
-
-class Greeting(Struct, frozen=True):
-    """A step of the handshake: wait for a message of the child (`""`: for nothing), then say a frame, if any."""
-
-    after: str = ""
-    say: Mapping[str, Any] | None = None
-    """`{cwd}` in its texts stands for the folder, `{version}` for extproxy's version."""
+Part: TypeAlias = Literal["frame", "body", "result"]
 
 
 class Reading(Struct, frozen=True):
@@ -210,7 +59,7 @@ class Reading(Struct, frozen=True):
 
 
 class Protocol(Struct, frozen=True, eq=False):
-    """A protocol: see the module for its words."""
+    """A protocol: see `messages` for its words."""
 
     name: str
     title: str = ""
@@ -227,7 +76,11 @@ class Protocol(Struct, frozen=True, eq=False):
     """An array frame holds several messages."""
     open: bool = False
     """Names that the file does not list are normal."""
+    extensions: tuple[str, ...] = ()
+    """Names that begin so are anybody's own, and normal."""
     ids: Literal["shared", "by name"] = "shared"
+    zero_ids: bool = False
+    """Ids begin with 0: one that is 0 is nothing to be told."""
     general: int = 0
     shapes: tuple[Shape, ...] = ()
     types: Mapping[str, types.Type] = field(default_factory=dict)
@@ -248,6 +101,8 @@ class Protocol(Struct, frozen=True, eq=False):
     """What was loaded, all versions side by side; None: this is it."""
     _narrow: dict[tuple[str, ...], Protocol] = field(default_factory=dict)
     _checkers: dict[tuple[str, int, int], Checker] = field(default_factory=dict)
+    _conditions: dict[int, Callable[[Any], bool]] = field(default_factory=dict)
+    """Those of the shapes, by their `id`."""
 
     def at(self, among: Iterable[str] = ()) -> Protocol:
         """The protocol as these of its versions have it; all of them where it has none of these."""
@@ -264,24 +119,29 @@ class Protocol(Struct, frozen=True, eq=False):
         made: dict[int, Definition] = {}  # one that both sides may send stays one
         for definition in {id(each): each for sent in self.messages.values() for each in sent.values()}.values():
             if any(holds(definition.since, definition.until, version, order) for version in wanted):
-                fields, result = definition.fields, definition.result
-                made[id(definition)] = replace(
-                    definition,
-                    fields=None if fields is None else narrowed(fields, wanted, order),
-                    result=None if result is None else narrowed(result, wanted, order),
-                )
+                made[id(definition)] = _definition_at(definition, wanted, order)
         messages = {
             side: {name: made[id(each)] for name, each in sent.items() if id(each) in made}
             for side, sent in self.messages.items()
         }
         known = narrowed_types(self.types, wanted, order)
-        return replace(self, messages=messages, types=known, whole=self, _narrow=self._narrow, _checkers={})
+        # What a message may be is told by any of the versions, what it must not be only by all of them.
+        rules = tuple(each for each in self.rules if all(holds(each.since, each.until, v, order) for v in wanted))
+        streams = tuple(each for each in self.streams if all(holds(each.since, each.until, v, order) for v in wanted))
+        return replace(
+            self, messages=messages, types=known, rules=rules, streams=streams, ended=ended_in(messages),
+            whole=self, _narrow=self._narrow, _checkers={},
+        )  # fmt: skip
 
     def shape(self, side: Side, value: Any) -> Shape | None:
         """How to read a value that `side` sent; None when it has no known shape."""
         for shape in self.shapes:
-            if (shape.side is None or shape.side is side) and shape.when.holds(value):
-                return shape
+            if shape.side is None or shape.side is side:
+                fits = self._conditions.get(id(shape.when))
+                if fits is None:
+                    fits = self._conditions[id(shape.when)] = predicate(shape.when)
+                if fits(value):
+                    return shape
         return None
 
     def read(self, side: Side, value: Any) -> Reading:
@@ -301,8 +161,10 @@ class Protocol(Struct, frozen=True, eq=False):
         if definition is None:
             definition = self.messages[side.other].get(name)
             misdirected = definition is not None
+        if definition is not None and definition.final is not None and not definition.final.holds(value):
+            definition = definition.piece
         kind = shape.kind or (definition.kind if definition is not None else "event")
-        known = definition is not None or self.open or (kind == "reply" and not name)
+        known = definition is not None or self.open or (kind == "reply" and not name) or self._is_own(name)
         has_id, id_ = False, None
         for path in shape.id:
             found = get(value, path)
@@ -324,6 +186,9 @@ class Protocol(Struct, frozen=True, eq=False):
             kind == "reply" and shape.refuses is not None and shape.refuses.holds(value),
         )
 
+    def _is_own(self, name: str) -> bool:
+        return bool(self.extensions) and name.startswith(self.extensions)
+
     def _scopes(
         self, value: Any, shape: Shape, definition: Definition | None, name: str, kind: Kind, has_id: bool
     ) -> tuple[str, ...]:
@@ -341,17 +206,10 @@ class Protocol(Struct, frozen=True, eq=False):
 
         `asked` is the request that a reply answers: its result is looked at too.
         """
-        shape, definition = reading.shape, reading.definition
-        if shape is None:
-            return
-        if shape.frame is not None:
-            yield from self._checker("frame", shape, None).problems(value)
-        if (definition.fields is not None) if definition is not None else shape.fields.members:
-            yield from _inside(self._checker("body", shape, definition), value, shape.body)
-        if asked is not None and asked.result is not None and shape.result is not None and not reading.failed:
-            yield from _inside(self._checker("result", shape, asked), value, shape.result)
+        for part, shape, definition in parts_of(reading, asked):
+            yield from _inside(self._checker(part, shape, definition), value, part_path(part, shape))
 
-    def _checker(self, part: str, shape: Shape, definition: Definition | None) -> Checker:
+    def _checker(self, part: Part, shape: Shape, definition: Definition | None) -> Checker:
         key = (part, id(shape), id(definition))
         checker = self._checkers.get(key)
         if checker is None:
@@ -361,8 +219,25 @@ class Protocol(Struct, frozen=True, eq=False):
     def definitions(self) -> list[tuple[str, Definition]]:
         """Every message with the side that sends it: `host`, `child` or `both`. For showing a protocol."""
         host, child = self.messages[Side.HOST], self.messages[Side.CHILD]
-        found = [("both" if child.get(n) is d else "host", d) for n, d in host.items()]
-        return found + [("child", d) for n, d in child.items() if host.get(n) is not d]
+        found = [("both" if child.get(n) == d else "host", d) for n, d in host.items()]
+        return found + [("child", d) for n, d in child.items() if host.get(n) != d]
+
+
+def _definition_at(definition: Definition, wanted: tuple[str, ...], order: tuple[str, ...]) -> Definition:
+    fields, result, piece = definition.fields, definition.result, definition.piece
+    return replace(
+        definition,
+        fields=None if fields is None else narrowed(fields, wanted, order),
+        result=None if result is None else narrowed(result, wanted, order),
+        piece=None if piece is None else _definition_at(piece, wanted, order),
+    )
+
+
+def ended_in(messages: Mapping[Side, Mapping[str, Definition]]) -> frozenset[str]:
+    """The names of messages that another one is the later end of."""
+    return frozenset(
+        name for sent in messages.values() for each in sent.values() for name in (*each.ends, *each.closes)
+    )
 
 
 def _inside(checker: Checker, value: Any, path: Path) -> Iterator[Problem]:
@@ -376,7 +251,25 @@ def _inside(checker: Checker, value: Any, path: Path) -> Iterator[Problem]:
         yield Problem(problem.code, at + problem.path, problem.text)
 
 
-def part_type(part: str, shape: Shape, definition: Definition | None) -> types.Type:
+def parts_of(reading: Reading, asked: Definition | None) -> Iterator[tuple[Part, Shape, Definition | None]]:
+    """The parts of a message's frame that something is known of: the frame around it first."""
+    shape, definition = reading.shape, reading.definition
+    if shape is None:
+        return
+    if shape.frame is not None:
+        yield "frame", shape, None
+    if (definition.fields is not None) if definition is not None else shape.fields.members:
+        yield "body", shape, definition
+    if asked is not None and asked.result is not None and shape.result is not None and not reading.failed:
+        yield "result", shape, asked
+
+
+def part_path(part: Part, shape: Shape) -> Path:
+    """Where in the frame a part stands."""
+    return () if part == "frame" else shape.body if part == "body" else shape.result or ()
+
+
+def part_type(part: Part, shape: Shape, definition: Definition | None) -> types.Type:
     """The type of a `body`, of the `frame` around it, or of the `result` that a request is answered with."""
     if part == "result":
         assert definition is not None

@@ -14,14 +14,16 @@ from extproxy.events import Side
 from extproxy.findings import CATALOGUE, Severity
 from extproxy.protocols.conditions import Condition, make_test
 from extproxy.protocols.paths import Path
-from extproxy.protocols.rules import FORMATS, Echo, Joined, Rule, StreamOf
+from extproxy.protocols.rules import FORMATS, REPLY, Declaration, Echo, Fit, Growth, Joined, Rule, StreamOf
 from extproxy.protocols.types import names_in
 
 if TYPE_CHECKING:
     from extproxy.protocols.table import Table
 
+KINDS: Final = ("request", "reply", "event")
 DEMANDS: Final = (
-    "must", "never", "forbids", "only", "format", "needs", "bars", "expect", "joined", "echoes",
+    "must", "never", "forbids", "only", "format", "needs", "bars", "expect", "joined", "echoes", "grows", "declared",
+    "fits",
 )  # fmt: skip
 
 
@@ -46,23 +48,31 @@ def read_rule(table: Table, condition: Callable[[Table], Condition], names: Coll
         on=_names(table, "on", names),
         other_than=_names(table, "except", names),
         side=Side(side) if side else None,
-        kind=table.choice("kind", ("request", "reply", "event")),
+        kind=table.choice("kind", KINDS),
+        since=table.text("since"),
+        until=table.text("until"),
+        batch=table.flag("batch"),
         whole=table.choice("in", ("fields", "frame")) == "frame",
         each=table.paths("each"),
         when=_condition(table, "when", condition),
+        asked=_condition(table, "asked", condition),
         scope=table.choice("scope", ("session", "stream")) or "session",
-        given=_name(table, "given", names),
+        given=_earlier(table, "given", names),
+        unless=_all_earlier(table, "unless", names),
         must=_claim(table, "must", condition),
         never=_claim(table, "never", condition),
         forbids=table.paths("forbids"),
         only=only if table.says("only") else None,
         format=table.choice("format", FORMATS),
-        needs=_names(table, "needs", names),
-        bars=_name(table, "bars", names),
+        needs=_all_earlier(table, "needs", names),
+        bars=_earlier(table, "bars", names),
         expect=_name(table, "expect", names),
         within=table.number("within"),
         joined=_joined(table, names),
         echoes=_echoes(table, names),
+        grows=_grows(table),
+        declared=_declared(table, names),
+        fits=_fits(table, names),
     )
     table.done()
     said = [word for word in DEMANDS if table.says(word)]
@@ -73,15 +83,26 @@ def read_rule(table: Table, condition: Callable[[Table], Condition], names: Coll
         raise table.error("scope", "the file has no [[stream]]")
     if table.says("within") and not made.expect:
         raise table.error("within", "this stands beside expect")
+    if made.asks and not made.on:
+        raise table.error("on", "a rule that looks at the request names the replies that it is about")
     return made
 
 
-def read_stream(table: Table, names: Collection[str]) -> StreamOf:
+def read_stream(table: Table, condition: Callable[[Table], Condition], names: Collection[str]) -> StreamOf:
     """The stream that a table describes."""
-    opens = _name(table, "opens", names)
-    made = StreamOf(opens, _names(table, "holds", names), _names(table, "ends", names), table.paths("key"))
+    made = StreamOf(
+        opens=tuple(_known(table, "opens", name, names) for name in table.texts("opens")),
+        holds=_names(table, "holds", names),
+        ends=_names(table, "ends", names),
+        key=table.paths("key"),
+        last=_condition(table, "last", condition),
+        own=table.flag("own"),
+        strays=table.choice("strays", ("told", "late", "fine")) or "told",
+        since=table.text("since"),
+        until=table.text("until"),
+    )
     table.done()
-    if not opens or not made.ends:
+    if not made.opens or not made.ends:
         raise table.error("", "a stream needs the message that opens it and those that it ends with")
     return made
 
@@ -101,6 +122,20 @@ def _name(table: Table, word: str, names: Collection[str]) -> str:
 
 def _names(table: Table, word: str, names: Collection[str]) -> frozenset[str]:
     return frozenset(_known(table, word, name, names) for name in table.texts(word))
+
+
+def _earlier(table: Table, word: str, names: Collection[str]) -> str:
+    """A message that may have come: its name, or `reply to` the name of a request."""
+    name = table.text(word)
+    if name:
+        _known(table, word, name.removeprefix(REPLY), names)
+    return name
+
+
+def _all_earlier(table: Table, word: str, names: Collection[str]) -> frozenset[str]:
+    for name in table.texts(word):
+        _known(table, word, name.removeprefix(REPLY), names)
+    return frozenset(table.texts(word))
 
 
 def _condition(table: Table, word: str, condition: Callable[[Table], Condition]) -> Condition | None:
@@ -138,6 +173,61 @@ def _echoes(table: Table, names: Collection[str]) -> Echo | None:
     made = Echo(_name(inner, "message", names), _path(inner, "key"), _path(inner, "value"))
     inner.done()
     return made
+
+
+def _grows(table: Table) -> Growth | None:
+    inner = table.table("grows")
+    if not table.says("grows"):
+        return None
+    made = Growth(_path(inner, "value"), inner.path("key"))
+    inner.done()
+    return made
+
+
+def _declared(table: Table, names: Collection[str]) -> Declaration | None:
+    inner = table.table("declared")
+    if not table.says("declared"):
+        return None
+    side = inner.choice("from", ("host", "child"))
+    made = Declaration(
+        message=_needed(inner, "message", names),
+        has=inner.paths("has"),
+        kind=inner.choice("kind", KINDS),
+        side=Side(side) if side else None,
+        whole=inner.choice("in", ("fields", "frame")) == "frame",
+    )
+    inner.done()
+    if not made.has:
+        raise inner.error("has", "this has to be said here")
+    return made
+
+
+def _fits(table: Table, names: Collection[str]) -> Fit | None:
+    inner = table.table("fits")
+    if not table.says("fits"):
+        return None
+    made = Fit(
+        message=_needed(inner, "message", names),
+        key=_path(inner, "key"),
+        schema=_path(inner, "schema"),
+        value=_path(inner, "value"),
+        each=inner.path("each") or (),
+        by=inner.path("by"),
+        asked=inner.path("asked"),
+        empty=inner.choice("missing", ("empty",)) is not None,
+        stale=_names(inner, "stale", names),
+    )
+    inner.done()
+    if (made.by is None) == (made.asked is None):
+        raise inner.error("by", "which thing is meant says either by, in the message, or asked, in its request")
+    return made
+
+
+def _needed(table: Table, word: str, names: Collection[str]) -> str:
+    name = _name(table, word, names)
+    if not name:
+        raise table.error(word, "this has to be said here")
+    return name
 
 
 def _path(table: Table, word: str) -> Path:

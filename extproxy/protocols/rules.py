@@ -6,12 +6,16 @@ demands. A breach becomes a finding of the rule's `code`, with its `text`.
 Which messages, and when:
 
 - `on`, `except`: their names (none: every message); `from`: the side that sends
-  them; `kind`: request, reply or event.
+  them; `kind`: request, reply or event; `batch = true`: only what comes in an array.
+- `since`, `until`: the versions in which the rule holds. While a session may be of
+  several, it holds when all of these have it.
 - `each`: the values in it that are looked at, one by one, `content[].data`; without
   it, the message's fields as a whole. Paths begin at the fields, where the shape's
   `body` points; with `in = "frame"` at the frame.
-- `when`: a condition (`is`, `has`, `lacks`, `not`) on what is looked at.
-- `given`: a message that must have come before, else the rule does not apply.
+- `when`: a condition (`is`, `has`, `lacks`, `not`) on what is looked at; `asked`: one
+  on the fields of the request that this reply answers.
+- `given`: a message that must have come before, else the rule does not apply; `unless`:
+  messages after which it does not.
 
 What it demands, one of these:
 
@@ -23,15 +27,25 @@ What it demands, one of these:
 - `joined`: the text equals the pieces that came before, `{message, value}`.
 - `echoes`: a value that the other side gave comes back unchanged, `{message, key, value}`:
   both sides have it at the same places.
+- `grows`: a number is above the one before, `{value, key}`: that of the message before
+  which had the same value at `key`.
+- `declared`: the latest message of a name had one of these members, and neither false
+  nor null there, `{message, kind, from, has, in}`. Nothing is said before one came.
+- `fits`: a value fits a JSON Schema that came before, `{message, each, key, schema, by,
+  asked, value}`: see `Fit`.
 
-`given`, `needs`, `bars` and `joined` ask the whole session, or with
+`needs`, `bars`, `given` and `unless` take `reply to NAME` too, the answer to a request. These,
+`joined` and `grows` ask the whole session, or with
 `scope = "stream"` the stream that the message belongs to. A `[[stream]]` is a
 request that is answered by several messages: what `opens` it, which messages it
-`holds`, which `ends` it has. `key` is where each of them says which one it belongs
-to (else the message's id does; without any, it is the oldest open one).
+`holds`, which `ends` it has (with `last`: only those of them of which that condition
+holds). `key` is where each of them says which one it belongs to (else the message's
+id does; without any, it is the oldest open one). With `own = true` the side that opens it
+says the rest too: a document that is opened, changed, closed. `since` and `until` as with rules.
 
-`text` may use `{it}` (what is looked at), `{frame}`, `{message}` (the name),
-`{side}`, `{why}` (what is wrong, or which member it is), `{n}` (the earlier message's number).
+`text` may use `{it}` (what is looked at), `{frame}`, `{asked}` (the fields of the
+request), `{message}` (the name), `{side}`, `{why}` (what is wrong, or which member it
+is), `{n}` (the earlier message's number).
 """
 
 from __future__ import annotations
@@ -43,13 +57,15 @@ from msgspec import Struct
 from extproxy.events import Side
 from extproxy.findings import Severity
 from extproxy.protocols.paths import Path
-from extproxy.protocols.template import Template
+from extproxy.protocols.template import Slot, Template
 
 if TYPE_CHECKING:
     from extproxy.protocols.conditions import Condition
 
 Format: TypeAlias = Literal["base64", "json-schema"]
 FORMATS: Final = ("base64", "json-schema")
+REPLY: Final = "reply to "
+"""Before the name of a request: its answer, where a rule asks what has come."""
 
 
 class Joined(Struct, frozen=True, eq=False):
@@ -67,6 +83,47 @@ class Echo(Struct, frozen=True, eq=False):
     value: Path
 
 
+class Growth(Struct, frozen=True, eq=False):
+    """A number at `value` that grows from message to message; each value at `key` has its own."""
+
+    value: Path
+    key: Path | None = None
+
+
+class Declaration(Struct, frozen=True, eq=False):
+    """Members, one of which the latest `message` had."""
+
+    message: str
+    has: tuple[Path, ...]
+    kind: str | None = None
+    side: Side | None = None
+    """Who sends the message: the word `from`."""
+    whole: bool = False
+    """Paths begin at the frame of that message, not at its fields: the words `in = "frame"`."""
+
+
+class Fit(Struct, frozen=True, eq=False):
+    """A value that fits a JSON Schema which came before.
+
+    `message` lists things, at `each` in its fields (without it, its fields are the
+    thing). A thing has a name at `key` and a schema at `schema`. Which thing is meant
+    says the value at `by` in what the rule looks at, or at `asked` in the fields of the
+    request that it answers. What has to fit stands at `value`.
+    """
+
+    message: str
+    key: Path
+    schema: Path
+    value: Path
+    each: Path = ()
+    by: Path | None = None
+    asked: Path | None = None
+    empty: bool = False
+    """Where nothing is, an object without members has to fit: the words `missing = "empty"`."""
+    stale: frozenset[str] = frozenset()
+    """After such a message nothing is known of the things until they are listed again."""
+
+
 class Rule(Struct, frozen=True, kw_only=True, eq=False):
     """One rule; the module says what the words mean. Exactly one demand is there."""
 
@@ -75,17 +132,23 @@ class Rule(Struct, frozen=True, kw_only=True, eq=False):
     about: str = ""
     severity: Severity | None = None
     """Where it is not the one that the code usually has."""
+    since: str = ""
+    until: str = ""
     on: frozenset[str] = frozenset()
     other_than: frozenset[str] = frozenset()
     """The word `except`."""
     side: Side | None = None
     kind: str | None = None
+    batch: bool = False
+    """Looks at messages in an array only, and speaks once a frame."""
     whole: bool = False
     """Paths begin at the frame: the words `in = "frame"`."""
     each: tuple[Path, ...] = ()
     when: Condition | None = None
+    asked: Condition | None = None
     scope: Literal["session", "stream"] = "session"
     given: str = ""
+    unless: frozenset[str] = frozenset()
     must: Condition | None = None
     never: Condition | None = None
     forbids: tuple[Path, ...] = ()
@@ -98,6 +161,9 @@ class Rule(Struct, frozen=True, kw_only=True, eq=False):
     """Seconds."""
     joined: Joined | None = None
     echoes: Echo | None = None
+    grows: Growth | None = None
+    declared: Declaration | None = None
+    fits: Fit | None = None
 
     def concerns(self, side: Side, name: str, kind: str) -> bool:
         """Whether the rule looks at messages of this name, sent by `side`."""
@@ -109,16 +175,34 @@ class Rule(Struct, frozen=True, kw_only=True, eq=False):
             and name not in self.needs
         )
 
+    @property
+    def asks(self) -> bool:
+        """Whether it looks at the request that a reply answers."""
+        return self.asked is not None or (self.fits is not None and self.fits.asked is not None) or self.quotes
+
+    @property
+    def quotes(self) -> bool:
+        """Whether its text says something of that request."""
+        return any(path[:1] == ("asked",) for part in self.text.parts if isinstance(part, Slot) for path in part.paths)
+
 
 class StreamOf(Struct, frozen=True, eq=False):
     """A request that is answered by several messages, the last of which ends it."""
 
-    opens: str
+    opens: tuple[str, ...]
     holds: frozenset[str]
     ends: frozenset[str]
     key: tuple[Path, ...] = ()
     """In the frame. Empty: the message's id says which stream it belongs to."""
+    last: Condition | None = None
+    """What holds of a frame that ends it; None: each of `ends` does."""
+    own: bool = False
+    """The side that opens it says the rest of it too."""
+    strays: Literal["told", "late", "fine"] = "told"
+    """What is told of messages that belong to no open stream: all; those after an end of theirs; none."""
+    since: str = ""
+    until: str = ""
 
     @property
     def names(self) -> frozenset[str]:
-        return self.holds | self.ends | {self.opens}
+        return self.holds | self.ends | frozenset(self.opens)

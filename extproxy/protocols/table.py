@@ -127,6 +127,21 @@ class Table:
         except types.NotationError as e:
             raise self.error(word, e.reason, text.count("\n", 0, e.at)) from None
 
+    def members_or_type(self, word: str) -> types.Type | None:
+        """What `members` takes, or any other type: `Location[] | null`."""
+        text = self._get(word, str, "a type as in TypeScript, or the members of an object without its braces")
+        if text is None:
+            return None
+        try:
+            return types.parse_members(text)
+        except types.NotationError as members:
+            try:
+                return types.parse_type(text)
+            except types.NotationError as other:
+                # What was meant is what can be read farther.
+                e = members if members.at >= other.at else other
+                raise self.error(word, e.reason, text.count("\n", 0, e.at)) from None
+
     def table(self, word: str) -> Table:
         data = self._get(word, dict, "a table") or {}
         return Table(data, self._source, f"{self._key}.{word}".lstrip("."), (*self._steps, word))
@@ -153,6 +168,9 @@ class Table:
 
     def is_text(self, word: str) -> bool:
         return isinstance(self._data.get(word), str)
+
+    def is_table(self, word: str) -> bool:
+        return isinstance(self._data.get(word), dict)
 
     def says(self, word: str) -> bool:
         return word in self._data

@@ -3,6 +3,7 @@
     {name} {args.city}              values at paths; what is missing leaves no gap
     {prompt|insert|display}         the first of these that is there
     {is_error?failed}  {block?blocked:allowed}     a word, by whether the value is true
+    {uri as name}  {diagnostics as count}          the last part of a path or URI; how many there are
 
 All is bounded: a summary of a frame of 100 MB costs the same as any other. The
 text is one line, but not yet safe for a terminal.
@@ -12,7 +13,8 @@ from __future__ import annotations
 
 import re
 from json.encoder import encode_basestring
-from typing import Any, Final
+from typing import Any, Final, Literal
+from urllib.parse import unquote
 
 from msgspec import Struct
 
@@ -29,6 +31,8 @@ class Slot(Struct, frozen=True):
 
     paths: tuple[Path, ...]
     words: tuple[str, str] | None = None
+    shown: Literal["value", "name", "count"] = "value"
+    """What of the value is shown: `as name` is the last part of a path or URI, `as count` the number of elements."""
 
 
 class Template(Struct, frozen=True):
@@ -41,10 +45,7 @@ class Template(Struct, frozen=True):
         """The summary of a message's value: one line of at most `room` characters."""
         made = ""
         for part in self.parts:
-            if part.__class__ is str:
-                made += part
-            else:
-                made += _slot(part, value, room - len(made))  # type: ignore[arg-type]
+            made += part if isinstance(part, str) else _slot(part, value, room - len(made))
             if len(made) > room:
                 break
         return one_line(made, room)
@@ -63,9 +64,14 @@ def parse_template(text: str) -> Template:
         where, question, words = piece.partition("?")
         if not where:
             raise ValueError(f"the summary {text!r} has an empty {{}}")
+        where, _, shown = where.partition(" as ")
+        if shown not in ("", "name", "count"):
+            raise ValueError(f"the summary {text!r} shows a value as {shown!r}: it may be 'name' or 'count'")
         paths = tuple(parse_path(path) for path in where.split("|"))
         yes, _, no = words.partition(":")
-        parts.append(Slot(paths, (yes, no) if question else None))
+        parts.append(
+            Slot(paths, (yes, no) if question else None, "name" if shown == "name" else "count" if shown else "value")
+        )
     return Template(text, tuple(parts))
 
 
@@ -79,7 +85,17 @@ def _slot(slot: Slot, value: Any, room: int) -> str:
         return slot.words[0 if found is not MISSING and found else 1]
     if found is MISSING or found is None:
         return ""
+    if slot.shown == "count":
+        return str(len(found)) if isinstance(found, list | dict) else ""
+    if slot.shown == "name" and isinstance(found, str):
+        return _last_part(found[-room - 1 :])
     return found[: room + 1] if isinstance(found, str) else short(found, room)
+
+
+def _last_part(place: str) -> str:
+    """The name of a file from its path or URI: of `file:///a/b%20c.py` it is `b c.py`."""
+    last = re.split(r"[/\\]", place.rstrip("/\\"))[-1]
+    return unquote(last) if "%" in last else last
 
 
 def one_line(text: str, room: int = ROOM) -> str:

@@ -22,6 +22,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from msgspec import Struct
@@ -286,6 +287,7 @@ def _documented(member: Member, doc: str) -> Member:
     return Member(member.name, member.type, member.required, text, said.get("since", ""), said.get("until", ""))
 
 
+@lru_cache(4096)
 def parse_type(text: str) -> Type:
     """The type that `text` describes; NotationError when it describes none."""
     parser = _Parser(text)
@@ -295,6 +297,7 @@ def parse_type(text: str) -> Type:
     return made
 
 
+@lru_cache(4096)
 def parse_members(text: str) -> Object:
     """An object written without its braces: `name: string, size?: integer`, or one member a line."""
     return _Parser(text).members("")

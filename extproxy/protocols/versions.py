@@ -12,7 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from extproxy.protocols.types import List, Member, Object, Type, Union
+from msgspec.structs import replace
+
+from extproxy.protocols.types import List, Member, Object, Type, Union, versions_in
 
 Order: TypeAlias = Sequence[str]
 """All versions of a protocol, oldest first."""
@@ -25,7 +27,9 @@ def holds(since: str, until: str, version: str, order: Order) -> bool:
 
 
 def narrowed(made: Type, among: Order, order: Order) -> Type:
-    """The type as the versions `among` all of `order` have it."""
+    """The type as the versions `among` all of `order` have it; itself where all of them have it so."""
+    if isinstance(made, Object | List | Union) and not versions_in(made):
+        return made
     if isinstance(made, List):
         return List(narrowed(made.element, among, order))
     if isinstance(made, Union):
@@ -50,6 +54,9 @@ def _members(members: Sequence[Member], among: Order, order: Order) -> list[Memb
 
 def _one(alike: Sequence[Member], among: Order, order: Order) -> Member | None:
     """One member of those of a name that the versions have; None when none has it."""
+    if len(alike) == 1 and not alike[0].since and not alike[0].until:
+        made = narrowed(alike[0].type, among, order)
+        return alike[0] if made is alike[0].type else replace(alike[0], type=made)
     each = [[m for m in alike if holds(m.since, m.until, version, order)] for version in among]
     there = [member for member in alike if any(member in found for found in each)]
     if not there:

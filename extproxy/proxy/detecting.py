@@ -44,15 +44,15 @@ class Detecting:
                 value = _decode(line)
             except (msgspec.DecodeError, msgspec.ValidationError, RecursionError, UnicodeDecodeError):
                 continue
-            detector.feed(block.side, value)
+            detector.look(block.side, value)
             if detector.settled:
                 self._detector = None
                 break
-        answer = detector.answer
-        if answer is None or (answer.name, detector.version) == self._said:
+        name = detector.name
+        if name is None or (name, detector.version) == self._said:
             return None
-        self._said = (answer.name, detector.version)
-        return Detected(block.at, answer.name, detector.version)
+        self._said = (name, detector.version)
+        return Detected(block.at, name, detector.version)
 
 
 def _registry(files: tuple[str, ...], tell: Callable[[str], None]) -> Registry:

@@ -22,7 +22,7 @@ import extproxy
 from extproxy import config
 from extproxy.errors import ExtproxyError
 from extproxy.events import Closed, Eof, Event, Exit, Frame, Header, Lost, Note, Side, Signal
-from extproxy.framing import Lines, NdjsonSplitter
+from extproxy.framing import Lines, NdjsonSplitter, Splitter
 from extproxy.proxy import tap as wire
 from extproxy.proxy.detecting import Detecting
 from extproxy.proxy.file import RecordingFile
@@ -105,8 +105,8 @@ class Observer:
         self.ended = False
         self._reader = wire.TapReader()
         self._splitters = (
-            NdjsonSplitter(Side.HOST),
-            NdjsonSplitter(Side.CHILD),
+            Splitter(Side.HOST),
+            Splitter(Side.CHILD),
             NdjsonSplitter(Side.CHILD, stderr=True),
         )
         self._encoder = Encoder()
@@ -254,6 +254,7 @@ class Observer:
             parent=_name_of_process(plan.host),
             os=" ".join((os.uname().sysname, ".".join(os.uname().release.split(".")[:2]))),
             protocol=detecting.protocol.name if detecting.protocol is not None else None,
+            protocol_version=detecting.protocol.version if detecting.protocol is not None else None,
         )
         header = self._secrets.begin(header, detecting)
         self._file.open(plan.output, header, plan.started, self._config)

@@ -29,7 +29,9 @@ class Option:
 OPTIONS = (
     Option(("-o", "--output"), "FILE", "Record to FILE. A name that is taken gets -2, -3, and so on."),
     Option(
-        ("--protocol",), "NAME", "What the frames mean: a protocol's name or its file. Without it, it is found out."
+        ("--protocol",),
+        "NAME[@VERSION]",
+        "What the frames mean: a protocol's name or its file. Without it, it is found out.",
     ),
     Option(
         ("--view",),

@@ -198,10 +198,12 @@ class Encoder:
             content = _text(frame.content)
         began = b'"began":%s,' % seconds(frame.began) if frame.began is not None else b""
         where = b',"stream":"stderr"' if frame.stderr else b""
+        if frame.head:
+            where += b"," + _text(frame.head, b"head", b"head_base64")
         tail = b""
         if frame.more:
             tail = b',"more":true'
-        elif frame.end != b"\n":
+        elif frame.end != (b"" if frame.head else b"\n"):
             tail = b',"end":' + _encode(frame.end.decode("ascii"))
         if frame.redacted:
             tail += b',"redacted":' + _encode(frame.redacted)
@@ -215,11 +217,12 @@ class Encoder:
         )
 
 
-def _text(content: bytes) -> bytes:
+def _text(content: bytes, text: bytes = b"text", otherwise: bytes = b"base64") -> bytes:
+    """The member that holds these bytes: as text, or in base64 where they are no UTF-8."""
     try:
-        return b'"text":' + _encode(content.decode("utf-8"))
+        return b'"%s":%s' % (text, _encode(content.decode("utf-8")))
     except UnicodeDecodeError:
-        return b'"base64":"' + base64.b64encode(content) + b'"'
+        return b'"%s":"%s"' % (otherwise, base64.b64encode(content))
 
 
 def seconds(at: int) -> bytes:
@@ -256,6 +259,8 @@ class _Line(Struct, kw_only=True):
     began: float | UnsetType = UNSET
     from_: str | UnsetType = msgspec.field(default=UNSET, name="from")
     stream: str | UnsetType = UNSET
+    head: str | UnsetType = UNSET
+    head_base64: str | UnsetType = UNSET
     frame: Raw | UnsetType = UNSET
     text: str | UnsetType = UNSET
     base64: str | UnsetType = UNSET
@@ -377,11 +382,13 @@ def _meaning(line: _Line, at: int) -> Event | None:
         content = _content(line)
         if content is None:
             return None
-        end = b"" if line.more else b"\n" if line.end is UNSET else line.end.encode("ascii")
+        head = _head(line)
+        usual = b"" if head or line.more else b"\n"
+        end = usual if line.end is UNSET or line.more else line.end.encode("ascii")
         if end not in (b"", b"\n", b"\r\n"):
             raise ValueError("no such line ending")
         began = None if line.began is UNSET else min(round(line.began * 1e6) * 1000, at)
-        return Frame(side, at, content, end, began, stderr, line.more, line.redacted)
+        return Frame(side, at, content, end, began, stderr, line.more, line.redacted, head)
     return _plain(line, at)
 
 
@@ -396,6 +403,12 @@ def _content(line: _Line) -> bytes | None:
     if line.base64 is not UNSET:
         return base64.b64decode(line.base64, validate=True)
     return None
+
+
+def _head(line: _Line) -> bytes:
+    if line.head is not UNSET:
+        return line.head.encode("utf-8")
+    return b"" if line.head_base64 is UNSET else base64.b64decode(line.head_base64, validate=True)
 
 
 def _plain(line: _Line, at: int) -> Event | None:

@@ -11,8 +11,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from extproxy.events import Side
-from extproxy.protocols.model import Protocol
-from extproxy.protocols.paths import Path, pointer
+from extproxy.protocols.paths import Path, every, pointer
+from extproxy.protocols.registry import Registry
+from extproxy.redaction.inside import inner_places
 from extproxy.redaction.jsontext import Cut, Leaf, is_json, leaves, raw_cuts
 from extproxy.redaction.rules import KINDS, Places, Rules
 from extproxy.redaction.secrets import (
@@ -57,28 +58,26 @@ class Finder:
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
-        self.use(())
+        self.use(Registry(()), Registry(()))
 
-    def use(self, protocols: tuple[Protocol, ...]) -> None:
-        """Read frames by these protocols from now on: the secret places of all of them count."""
-        self._secret = [path for each in protocols for path in each.secret] + list(self._rules.paths)
+    def use(self, protocols: Registry, known: Registry) -> None:
+        """Read frames by these protocols from now on: the secret places of all of them count.
+
+        So do those of what may stand inside of their messages; `known` are the protocols that there are.
+        """
+        self._protocols = protocols
+        outlines = protocols.outlines
+        self._inner = list(inner_places(outlines, known))
+        # Places of an outer protocol are in the frame itself.
+        spoken = [((), each) for each in outlines] + [(each.at, each.outline) for each in self._inner]
+        self._secret = [at + path for at, each in spoken for path in each.secret] + list(self._rules.paths)
         # As long as several protocols may be meant, a number is no secret: by its name alone it never is.
-        self._numbers = self._secret if len(protocols) == 1 else list(self._rules.paths)
+        self._numbers = self._secret if len(outlines) == 1 else list(self._rules.paths)
         self._at_strings, self._at_numbers = Places(self._secret), Places(self._numbers)
-        urls = [path for each in protocols for path in each.secret_urls]
+        urls = [at + path for at, each in spoken for path in each.secret_urls]
         self._urls = Places(urls)
-        self._speaking = [
-            protocol
-            for protocol in protocols
-            if any(each.secret for messages in protocol.messages.values() for each in messages.values())
-        ]
-        own = [
-            path
-            for protocol in self._speaking
-            for messages in protocol.messages.values()
-            for definition in messages.values()
-            for path in definition.secret
-        ]
+        self._speaking = [each for each in outlines if each.own_secrets]
+        own = [at + path for at, each in spoken for path in each.own_secrets]
         self.words: list[tuple[bytes, ...]] = []
         """Names of members, in quotes: a line that has all of one of these may have a secret place."""
         self.careful = bool(self._rules.patterns or self._rules.names or self._rules.blank)
@@ -111,14 +110,20 @@ class Finder:
 
     def own_places(self, side: Side, text: str) -> list[Path]:
         """The secret places of the very message, where a protocol names some."""
-        if not self._speaking:
+        inner = [each for each in self._inner if each.outline.own_secrets]
+        if not self._speaking and not inner:
             return []
         try:
             value: Any = _decode(text)
         except (msgspec.DecodeError, RecursionError):
             return []
-        readings = (protocol.read(side, value) for protocol in self._speaking)
-        return [path for each in readings if each.definition is not None for path in each.definition.secret]
+        # A protocol's file is read whole only for a frame that has something where one of its messages has a secret.
+        meant = [each.name for each in self._speaking if any(_is_there(value, path) for path in each.own_secrets)]
+        readings = [self._protocols[name].read(side, value) for name in meant]
+        found = [path for each in readings if each.definition is not None for path in each.definition.secret]
+        for place in inner:
+            found += place.own_places(side, value)
+        return found
 
     def in_json(
         self,
@@ -210,6 +215,10 @@ class Finder:
             replace(each, start=leaf.start + cut.start, end=leaf.start + cut.end, pointer=at)
             for each, cut in zip(ordered, cuts, strict=True)
         ]
+
+
+def _is_there(value: Any, path: Path) -> bool:
+    return next(every(value, path), None) is not None
 
 
 def _label(leaf: Leaf) -> bool:

@@ -26,6 +26,7 @@ from extproxy.events import Detected, Event, Frame, Header, Note, Side
 from extproxy.framing import Lines, frame_of
 from extproxy.protocols.model import Protocol
 from extproxy.protocols.paths import pointer
+from extproxy.protocols.registry import Registry
 from extproxy.recording.v1 import is_frame
 from extproxy.redaction.find import BLANKED, NESTED, NONE, Finder, Found, blank, one_by_one
 from extproxy.redaction.jsontext import Cut, apply, is_json, leaves
@@ -74,7 +75,7 @@ class Redactor:
 
         `tell` is called with each secret that is taken out.
         """
-        self._known = {protocol.name: protocol for protocol in protocols}
+        self._known = Registry.of(protocols)
         self._rules = rules
         self._tell = tell
         self._numbers: dict[str, int] = {}
@@ -84,11 +85,11 @@ class Redactor:
         self._keys: dict[tuple[Side, bool], int] = {}
         """Streams on which a private key is being printed: how many lines it has had."""
         self._finder = Finder(rules)
-        self._finder.use(tuple(self._known.values()))
+        self._finder.use(self._known, self._known)
 
     def use(self, protocol: Protocol) -> None:
         """From now on, only this protocol's secret places count."""
-        self._finder.use((protocol,))
+        self._finder.use(Registry([protocol]), self._known)
 
     # ---- events
 
@@ -103,8 +104,8 @@ class Redactor:
                 redacted = self.text(text, "note")
                 return Note(at, redacted) if redacted != text else event
             case Detected():
-                if event.protocol in self._known:
-                    self.use(self._known[event.protocol])
+                if (protocol := self._known.get(event.protocol)) is not None:
+                    self.use(protocol)
                 return event
             case _:
                 return event

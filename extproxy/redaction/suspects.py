@@ -66,8 +66,14 @@ def suspects(data: bytes, paths: Iterable[tuple[bytes, ...]] = ()) -> list[tuple
         # One sign is found much faster than a word.
         if sign in data and (len(word) == 1 or word in data):
             found.update(_lines(data, pattern, named))
+    there: dict[bytes, bool] = {}
     for words in paths:
-        if all(word in data for word in words):
+        for word in words:
+            if word not in there:  # many paths begin alike, and a long block takes its time
+                there[word] = word in data
+            if not there[word]:
+                break
+        else:
             found.update(_with_all(data, words))
     return [(start, _end(data, start)) for start in sorted(found)]
 

@@ -71,9 +71,16 @@ def _slowest(summary: Summary, look: Look) -> Iterator[Row]:
         yield [
             *_label(label),
             Segment(f"{took:>8}  {_called(exchange.request, look)}"),
-            Segment(f"  #{exchange.request.n} {look.signs.to_child} #{reply.n}", QUIET),
+            Segment(f"  #{exchange.request.n} {look.signs.to_child} #{reply.n}{_steps(exchange)}", QUIET),
         ]
         label = ""
+
+
+def _steps(exchange: Exchange) -> str:
+    operation = exchange.operation
+    if operation is None or operation.took != exchange.latency:
+        return ""  # not the whole of it
+    return f", {operation.steps} steps"
 
 
 def _called(message: Message, look: Look) -> str:

@@ -93,8 +93,27 @@ class ExchangeLines:
         ]
         if request.has_id and not 0 < self._width() < NARROW:
             row.append(Segment(f"  {self._id(request.id)}", QUIET))
+        row += self._steps(told)
         row += self._summaries(told)
-        return self._line(row)
+        return "".join([self._line(row), *map(self._step, told.steps)])
+
+    def _steps(self, told: Told) -> Row:
+        if not told.steps:
+            return []
+        between = duration(told.between, self._look.signs.micro)
+        return [Segment(f"  {self._look.signs.again} {len(told.steps)} steps, {between} between them", QUIET)]
+
+    def _step(self, told: Told) -> str:
+        """The line of one exchange of several that go on with each other: it stands below all of them as one."""
+        request, look = told.exchange.request, self._look
+        row: Row = [
+            Segment(f"{request.n:>4} {(request.at + self._shift) / 1e9:>9.3f}  ", QUIET),
+            Segment(f"{look.signs.again} {self._state(told):<{_STATE - 2}} ", _STYLES[told.ending]),
+            *self._bar(told),
+        ]
+        if request.has_id:
+            row.append(Segment(f"{' ' * cell_len(self._names[request.side])}    {self._id(request.id)}", QUIET))
+        return self._line([*row, *self._summaries(told)])
 
     def _line(self, row: Row) -> str:
         return self._look.line(row, self._width())

@@ -161,9 +161,26 @@ class Liner:
         if message.has_id:
             row.append(Segment(f"{self._id(message, limit)}  ", QUIET))
         row += self._latency(message)
+        row += self._operation(message)
         if len(frame.content) >= LARGE:
             row.append(Segment(f"{size(len(frame.content))}  ", QUIET))
+        if message.inner is not None:
+            return row + self._inner(message, message.inner, frame, limit)
         row.append(Segment(self._summary(message, frame, limit), BAD if message.error else None))
+        return row
+
+    def _inner(self, message: Message, inner: Message, frame: Frame, limit: int) -> Row:
+        """What stands inside of a message, in place of the frame: it is what was meant."""
+        signs = self.look.signs
+        row: Row = [Segment(f"{self.look.safe(message.summary, NAME)}  ")] if message.summary else []
+        sign = {"request": signs.request, "reply": signs.reply, "event": signs.event}[inner.kind]
+        sign = signs.failed if inner.kind == "reply" and inner.error else sign
+        row.append(Segment(f"{sign} {self.look.safe(inner.name, NAME)}  ", BAD_NAME if inner.error else STRONG))
+        if inner.has_id:
+            row.append(Segment(f"{self._id(inner, limit)}  ", QUIET))
+        row += self._latency(inner) if inner.latency != message.latency else []
+        row += self._operation(inner)
+        row.append(Segment(self._summary(inner, frame, limit), BAD if inner.error else None))
         return row
 
     def grown(self, growth: Growth, width: int) -> list[Row]:
@@ -210,6 +227,18 @@ class Liner:
         text = duration(latency, self.look.signs.micro)
         return [Segment(f"{text}  ", ODD if latency >= SLOW else QUIET)]
 
+    def _operation(self, message: Message) -> Row:
+        """Of a step that goes on with an earlier exchange: which one; of its reply, how long all steps took."""
+        exchange = message.exchange
+        if exchange is None or exchange.continues is None or exchange.operation is None:
+            return []
+        if message.kind == "request":
+            return [Segment(f"{self.look.signs.again} continues {exchange.continues}  ", QUIET)]
+        if message.reply_to is None:
+            return []
+        took = duration(message.at - exchange.operation.first.at, self.look.signs.micro)
+        return [Segment(f"{self.look.signs.again} {took} since {exchange.operation.first.n}  ", QUIET)]
+
     def _summary(self, message: Message, frame: Frame, limit: int) -> str:
         if message.summary == "{}":
             return ""
@@ -221,7 +250,7 @@ class Liner:
         ):
             return ""  # nothing that the line does not say already
         content = frame.content
-        if message.index or content.lstrip()[:1] == b"[":
+        if message.index or message.protocol or content.lstrip()[:1] == b"[":
             content = _encoded(message.value)
         text = safe_bytes(content.strip(), limit, self.look.unicode)
         return text + self.look.signs.more if len(content) > limit else text

@@ -50,10 +50,11 @@ class Signs(Struct, frozen=True):
     more: str
     rule: str
     micro: str
+    again: str
 
 
-UNICODE: Final = Signs("→", "←", "?", "✓", "✗", "·", "~", "─", "└", "…", "─", "µ")
-ASCII: Final = Signs("->", "<-", "?", "=", "!", ".", "~", "-", "`", "...", "-", "u")
+UNICODE: Final = Signs("→", "←", "?", "✓", "✗", "·", "~", "─", "└", "…", "─", "µ", "↻")
+ASCII: Final = Signs("->", "<-", "?", "=", "!", ".", "~", "-", "`", "...", "-", "u", "@")
 
 
 class Look(Struct, frozen=True):

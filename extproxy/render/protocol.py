@@ -10,12 +10,16 @@ from rich.style import Style
 
 from extproxy.events import Side
 from extproxy.protocols.conditions import Condition
+from extproxy.protocols.links import Same
 from extproxy.protocols.model import Definition, Evidence, Protocol
 from extproxy.protocols.paths import Path, print_path
 from extproxy.protocols.types import Literal, Member, Object, Type, Union, print_type
 from extproxy.render.look import KEY, QUIET, SIDE_NAME, STRING, STRONG, Row
 
 LABEL = 12
+WIDE = 100
+"""The list of protocols is never cut to fewer cells."""
+ELLIPSIS = "…"
 DOCS = 40
 """Where the comment of a field begins."""
 _WEIGHTS = {
@@ -31,27 +35,32 @@ def listing(protocols: Iterable[Protocol], width: int) -> Iterator[Row]:
     titles = ("PROTOCOL", "VERSION", "MESSAGES", "TITLE")
     widths = [max(len(row[column]) for row in [titles, *rows]) + 2 for column in range(3)]
     yield [Segment("".join(f"{t:<{w}}" for t, w in zip(titles, widths, strict=False)) + titles[3], QUIET)]
+    room = max(width, WIDE) - sum(widths)
     for name, versions, counts, title in sorted(rows):
+        cut = title if len(title) <= room else title[: room - 1] + ELLIPSIS
         yield [
             Segment(f"{name:<{widths[0]}}", STRONG),
-            Segment(f"{versions:<{widths[1]}}{counts:<{widths[2]}}{title}"),
+            Segment(f"{versions:<{widths[1]}}{counts:<{widths[2]}}{cut}"),
         ]
 
 
 def _versions(protocol: Protocol) -> str:
-    return ", ".join(version.name for version in protocol.versions) or protocol.version or ""
+    names = [version.name for version in protocol.versions]
+    if len(names) > 2:
+        return f"{names[0]} to {names[-1]}"
+    return ", ".join(names) or protocol.version or ""
 
 
 def _counts(protocol: Protocol) -> str:
     counts = {protocol.sides[side]: len(_sent(protocol, side)) for side in Side}
     counts["both"] = len(_both(protocol))
     told = [f"{count} {name}" for name, count in counts.items() if count]
-    return ", ".join([*told, *(["any other" if told else "any"] if protocol.open else [])])
+    return ", ".join([*told, *(["more" if told else "any"] if protocol.open else [])])
 
 
 def _both(protocol: Protocol) -> list[Definition]:
     child = protocol.messages[Side.CHILD]
-    return [each for name, each in protocol.messages[Side.HOST].items() if child.get(name) is each]
+    return [each for name, each in protocol.messages[Side.HOST].items() if child.get(name) == each]
 
 
 def _sent(protocol: Protocol, side: Side) -> list[Definition]:
@@ -102,6 +111,8 @@ def _facts(protocol: Protocol, width: int) -> Iterator[Row]:
     ids = "a side numbers all its requests together"
     if protocol.ids == "by name":
         ids = "an id counts within its kind of request"
+    if protocol.zero_ids:
+        ids += ", beginning with 0"
     yield from _fact("framing", framing + (", arrays are batches" if protocol.batch else ""), width)
     if sides:
         yield from _fact("sides", "the " + ", the ".join(sides), width)
@@ -112,8 +123,11 @@ def _facts(protocol: Protocol, width: int) -> Iterator[Row]:
     for number, version in enumerate(protocol.versions):
         yield from _fact("" if number else "versions", f"{version.name}: {version.about}", width)
     for reader in protocol.readers:
-        text = f"{reader.name} takes lines of {reader.limit:,} bytes; of a longer one: {reader.then}"
-        yield from _fact("limit", text if reader.then else text.partition(";")[0], width)
+        if reader.limit:
+            text = f"{reader.name} takes lines of {reader.limit:,} bytes; of a longer one: {reader.then}"
+            yield from _fact("limit", text if reader.then else text.partition(";")[0], width)
+        if reader.garbage:
+            yield from _fact("limit", f"{reader.name} reads JSON only; of another line: {reader.garbage}", width)
     for word, paths in (("secret", protocol.secret), ("varies", protocol.volatile)):
         if paths:
             yield from _fact(word, ", ".join(map(print_path, paths)), width)
@@ -147,6 +161,8 @@ def _message(protocol: Protocol, side: Side, definition: Definition, width: int)
         yield [Segment("    gives nothing" if empty else "    gives", QUIET)]
         if isinstance(definition.result, Object):
             yield from _members(definition.result, width, 6)
+        else:
+            yield from _paragraph(print_type(definition.result), width, 6)
 
 
 def _between(since: str, until: str) -> str:
@@ -164,13 +180,23 @@ def _relations(protocol: Protocol, side: Side, definition: Definition) -> Iterat
         order = ", by order" if definition.pairs == "order" else ""
         yield f"Answers {', '.join(definition.answers)}{order}."
     if definition.ends:
-        yield f"The end of {', '.join(definition.ends)}, which was accepted before."
+        which = f"which was accepted before{_same(definition.same)}{_final(definition)}"
+        yield f"The end of {', '.join(definition.ends)}, {which}."
     if definition.closes:
-        yield f"The end of what {', '.join(definition.closes)} began, by {_path(definition.key)}."
+        which = f"by {_path(definition.key)}{_final(definition)}"
+        yield f"The end of what {', '.join(definition.closes)} began, {which}."
     if definition.within:
         yield f"A part of what {' or '.join(definition.within)} began, by {_path(definition.key)}."
     if definition.cancels:
         yield f"Cancels the request whose id stands at {', '.join(map(print_path, definition.cancels))}."
+    if (taken := definition.withdraws) is not None:
+        then = "; they are answered all the same" if taken.answered else ""
+        yield f"Cancels the open requests {taken.request}{_same(taken.same)}{then}."
+    if definition.continues is not None:
+        given, state = print_path(definition.continues.given), print_path(definition.continues.state)
+        yield f"Goes on with an earlier exchange, whose reply gave at {given} what it has at {state}."
+    if definition.tunnel is not None:
+        yield f"A message of {definition.tunnel.protocol} stands inside, at {print_path(definition.tunnel.at)}."
     if definition.deltas is not None:
         yield f"Pieces of a text, at {print_path(definition.deltas.text)}."
     if definition.unordered:
@@ -180,9 +206,25 @@ def _relations(protocol: Protocol, side: Side, definition: Definition) -> Iterat
     if definition.omitted:
         left_out = ", ".join(sorted(path.lstrip("/") for path in definition.omitted))
         yield f"Real peers leave out {left_out}."
-    ended = sorted(d.name for d in protocol.messages[side.other].values() if name in d.ends)
+    ended = sorted(_end(d) for d in protocol.messages[side.other].values() if name in d.ends)
     if definition.kind == "request" and ended:
         yield f"It goes on until {' or '.join(ended)}."
+
+
+def _end(definition: Definition) -> str:
+    return definition.name + (f" ({condition(definition.final)})" if definition.final is not None else "")
+
+
+def _final(definition: Definition) -> str:
+    return f", where {condition(definition.final)}" if definition.final is not None else ""
+
+
+def _same(same: Same | None) -> str:
+    if same is None or not same.start:
+        return ""
+    start, end = ", ".join(map(print_path, same.start)), ", ".join(map(print_path, same.end))
+    where = f"answer had at {start}" if same.ack else f"frame had at {start}"
+    return f", with the same {end}" if start == end and not same.ack else f", whose {where} what this has at {end}"
 
 
 def _answered(protocol: Protocol, side: Side, definition: Definition) -> str:
@@ -234,7 +276,7 @@ def _broken(made: Type, room: int) -> list[str]:
     text = print_type(made)
     if len(text) <= room:
         return [text]
-    if isinstance(made, Union):
+    if isinstance(made, Union) or "{" not in text:
         return textwrap.wrap(text, max(room, 30), break_long_words=False, break_on_hyphens=False)
     return print_type(made, 0).split("\n")
 
@@ -285,7 +327,9 @@ def _rules(protocol: Protocol, width: int) -> Iterator[Row]:
     if told:
         yield from _section([Segment("what must hold", STRONG)])
     for rule in told:
-        lines = textwrap.wrap(" ".join(rule.about.split()), width - 24, break_long_words=False, break_on_hyphens=False)
+        versions = _between(rule.since, rule.until)
+        text = " ".join(rule.about.split()) + (f" ({versions})" if versions else "")
+        lines = textwrap.wrap(text, width - 24, break_long_words=False, break_on_hyphens=False)
         for number, line in enumerate(lines):
             yield [Segment(f"  {rule.code if number == 0 else '':<20}  ", KEY), Segment(line)]
 

@@ -244,6 +244,8 @@ def _run(entry: Entry) -> _Run | None:
     message = entry.messages[0]
     if len(entry.messages) > 1 or message.kind != "event" or message.error or message.exchange is not None:
         return None
+    if message.inner is not None:
+        return None
     if message.span is not None and message.latency is not None:
         return None  # the end of something
     return ("event", event.side, message.name)

@@ -18,7 +18,8 @@ from msgspec import Struct
 
 from extproxy.entries import Entry
 from extproxy.events import Detected, Frame, Header, Side, Unread
-from extproxy.framing import NdjsonSplitter
+from extproxy.framing import Splitter, said_as
+from extproxy.lines.headers import fitted
 from extproxy.match import Near, blanked, compared, nearest
 from extproxy.protocols import Protocol, Registry
 from extproxy.protocols.detect import LOOKS
@@ -143,6 +144,8 @@ class _Performance:
         self._player = Player(script, strict=options.strict, partial=options.partial)
         self._told: list[str] = []
         self._reported = ""
+        self._headers = script.host_headers if script.headers is None else script.headers
+        """What is said that the recording does not hold is said with a header."""
         self._placeholders = False
         self._inlet = Inlet(STDIN)
         self._outlet = Outlet()
@@ -157,7 +160,7 @@ class _Performance:
         """Play to the end; the exit status."""
         with self._signals():
             await self._do(self._player.start())
-            splitter = NdjsonSplitter(Side.HOST)
+            splitter = Splitter(Side.HOST)
             while self._status is None:
                 await self._outlet.flush(UNSENT)
                 if STDOUT in self._outlet.closed:
@@ -228,10 +231,11 @@ class _Performance:
                 content = ids.put(content, path, text)
             if action.asks:
                 self._reader.feed(Frame(Side.CHILD, 0, content, frame.end, more=frame.more))
+            head = fitted(frame.head, frame.content, content, redacted=bool(frame.redacted) and not frame.more)
             if frame.redacted and not self._placeholders:
                 self._placeholders = True
                 self.say("extproxy: what is played says <secret 1> and the like where secrets were taken out\n")
-            self._outlet.put(STDERR if frame.stderr else STDOUT, content + frame.end)
+            self._outlet.put(STDERR if frame.stderr else STDOUT, head + content + frame.end)
         if self._outlet.waiting > UNSENT:
             await self._outlet.flush(UNSENT)
 
@@ -256,7 +260,7 @@ class _Performance:
             self._tell("extproxy: further frames without a match are not told one by one\n")
         answers = [refusal(message, self._script.protocol, why(miss)) for message in messages]
         for answer in filter(None, answers):
-            self._outlet.put(STDOUT, answer + b"\n")
+            self._outlet.put(STDOUT, said_as(Side.CHILD, 0, answer, headers=self._headers).raw)
 
     def _tell(self, text: str) -> None:
         """Something that did not fit: on stderr, and in the report."""

@@ -25,8 +25,11 @@ from extproxy.compare.masks import skeleton
 from extproxy.compare.volatile import Rules
 from extproxy.entries import Entry, Message
 from extproxy.events import Eof, Event, Frame, Side, Signal
+from extproxy.framing import said_as
+from extproxy.lines.headers import fitted
 from extproxy.match import id_path
 from extproxy.normalize import Normalizer
+from extproxy.protocols.links import links_of
 from extproxy.protocols.paths import Path
 from extproxy.replay import ids
 from extproxy.replay.learning import Lessons
@@ -212,7 +215,8 @@ class Driver:
             place = id_place(message, entry, self.part.protocol)
             assert isinstance(entry.event, Frame)
             self._answering[index] = ids.find(entry.event.content, place) if place else None
-        self.lessons.learn(heard.message, message, self._id_paths(heard.message))
+        given = links_of(self.part.protocol).given
+        self.lessons.learn(heard.message, message, self._id_paths(heard.message), given)
 
     def _id_paths(self, message: Message) -> Iterator[Path]:
         """Where ids stand that are told by themselves."""
@@ -223,12 +227,18 @@ class Driver:
         if definition is not None:
             yield from definition.cancels
 
+    def _state_path(self, message: Message) -> Path | None:
+        """Where a request has the state that it was given."""
+        definition = self.part.protocol.messages[message.side].get(message.name)
+        return definition.continues.state if definition is not None and definition.continues is not None else None
+
     def _refuse(self, message: Message, now: int) -> Iterator[Action]:
         """Answer a request that no recording knows, so that the child need not wait."""
         answer = refusal(message, self.part.protocol, f"the recording does not hold this request {message.name}")
         if answer is not None:
-            self._feed(Frame(Side.HOST, now, answer))
-            yield Say(answer + b"\n")
+            frame = said_as(Side.HOST, now, answer, headers=self.part.headers)
+            self._feed(frame)
+            yield Say(frame.raw)
 
     # ---- what the host says
 
@@ -297,11 +307,14 @@ class Driver:
             yield Close()
         elif isinstance(event, Frame):
             content = self._content(line, event)
-            entry = self._feed(Frame(Side.HOST, now, content, event.end, more=event.more))
+            # What comes in pieces is said as it was recorded, and so is its header.
+            redacted = bool(event.redacted)
+            head = event.head if event.more else fitted(event.head, event.content, content, redacted=redacted)
+            entry = self._feed(Frame(Side.HOST, now, content, event.end, more=event.more, head=head))
             # What was refused as no message at all is known by its line.
             for index in range(max(len(line.entry.messages), 1)):
                 self.said[entry.n, index] = (line.entry.n, index)
-            yield Say(content + event.end)
+            yield Say(head + content + event.end)
 
     def _content(self, line: Line, frame: Frame) -> bytes:
         """What the host says, with the ids and values of the live child in it."""
@@ -317,6 +330,6 @@ class Driver:
                 and place
             ):
                 content = ids.put(content, place, text)
-            for path, text in self.lessons.put_into(message, self._id_paths(message)):
+            for path, text in self.lessons.put_into(message, self._id_paths(message), self._state_path(message)):
                 content = ids.put(content, (message.index, *path) if several else path, text)
         return content

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from extproxy.compare.volatile import Rules
 from extproxy.events import Eof, Frame, Side
-from extproxy.framing import NdjsonSplitter
+from extproxy.framing import NdjsonSplitter, Splitter
 from extproxy.proxy.signals import signal_name
 from extproxy.replay.driver import SECOND, Action, Close, Driver, Limits, Say, Stop
 from extproxy.replay.part import Part
@@ -111,7 +111,7 @@ class _Conversation:
     # ---- what the child does
 
     async def _listen(self, stream: asyncio.StreamReader, *, stderr: bool) -> None:
-        splitter = NdjsonSplitter(Side.CHILD, stderr=stderr)
+        splitter = NdjsonSplitter(Side.CHILD, stderr=True) if stderr else Splitter(Side.CHILD)
         while data := await stream.read(CHUNK):
             if stderr:
                 self._stderr = (self._stderr + data)[-KEPT:]

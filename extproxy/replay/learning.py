@@ -9,7 +9,8 @@ A session id, a token, a cursor, the name of a temporary file: the child says it
 first, the host says it later. In the recording it is an old one; the live child
 wants its own. Such a value is known by what it looks like (long, of letters and
 digits, in any text), or, where it is short, by the names that it stands under
-(`sessionId` and `id`, `nextCursor` and `cursor`).
+(`sessionId` and `id`, `nextCursor` and `cursor`). Where a protocol says that a
+state is given (`continues`), it may look like anything.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Any, Final, TypeAlias
 from extproxy.compare.shapes import declared, in_text
 from extproxy.entries import Message
 from extproxy.lookup import inner
-from extproxy.protocols.paths import MISSING, Path
+from extproxy.protocols.paths import MISSING, Path, get
 
 Key: TypeAlias = tuple[str, type, Any]
 """A value: `""` where it is known by itself, else the kind that its name tells; its type; it."""
@@ -44,6 +45,8 @@ class Lessons:
         self._hosts: dict[Key, int] = {}
         """What the host says in the recording, with the number of the entry in which it does so first."""
         self._live: dict[Key, Any] = {}
+        self._states: dict[str, Any] = {}
+        """The states that the recorded child gave, as JSON, with those that the live one gave in their place."""
         self.used: list[tuple[Any, Any]] = []
         """Recorded values that were replaced, and what by."""
 
@@ -55,8 +58,16 @@ class Lessons:
             for start, end in _pieces(value) if value.__class__ is str and name not in _PLAIN else ():
                 self._hosts.setdefault(("", str, value[start:end]), message.n)
 
-    def learn(self, recorded: Message, live: Message, without: Iterable[Path] = ()) -> None:
-        """The live child said this in place of that. `without` are the places of ids, which are told by themselves."""
+    def learn(self, recorded: Message, live: Message, without: Iterable[Path] = (), given: Iterable[Path] = ()) -> None:
+        """The live child said this in place of that.
+
+        `without` are the places of ids, which are told by themselves; at `given`
+        are states that the host gives back.
+        """
+        for path in given:
+            old, new = get(recorded.value, path), get(live.value, path)
+            if old is not MISSING and new is not MISSING:
+                self._states[json.dumps(old)] = new
         self._compare(recorded.value, live.value, "", recorded.n, frozenset(without), (), 0)
 
     def _compare(self, old: Any, new: Any, name: str, n: int, without: frozenset[Path], path: Path, depth: int) -> None:
@@ -94,8 +105,17 @@ class Lessons:
             if self._hosts.get(key, 0) > n:
                 self._live[key] = new
 
-    def put_into(self, message: Message, without: Iterable[Path] = ()) -> Iterator[tuple[Path, bytes]]:
-        """Where in a message of the recorded host something else belongs now, as JSON text."""
+    def put_into(
+        self, message: Message, without: Iterable[Path] = (), state: Path | None = None
+    ) -> Iterator[tuple[Path, bytes]]:
+        """Where in a message of the recorded host something else belongs now, as JSON text. `state` is one's place."""
+        if state is not None and self._states:
+            old = get(message.value, state)
+            new = MISSING if old is MISSING else self._states.get(json.dumps(old), MISSING)
+            if new is not MISSING:
+                without = (*without, state)
+                if new != old:
+                    yield state, _json(self._use(old, new))
         if self._live:
             yield from self._replaced(message.value, "", frozenset(without), (), 0)
 
@@ -113,7 +133,7 @@ class Lessons:
         elif value.__class__ in (str, int):
             new = self._now(name, value)
             if new.__class__ is not value.__class__ or new != value:
-                yield path, json.dumps(new, ensure_ascii=False).encode("utf-8", "backslashreplace")
+                yield path, _json(new)
 
     def _now(self, name: str, value: Any) -> Any:
         for key in _keys(name, value):
@@ -133,6 +153,10 @@ class Lessons:
         if (old, new) not in self.used:
             self.used.append((old, new))
         return new
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
 
 def _keys(name: str, value: Any) -> Iterator[Key]:

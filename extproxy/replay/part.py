@@ -59,6 +59,8 @@ class Part(Struct):
     heard: list[Heard] = field(default_factory=list)
     replies: dict[tuple[int, int], list[int]] = field(default_factory=dict)
     """The child's messages that belong to a request of the host: by its entry and its place there."""
+    headers: bool = False
+    """The host speaks with Content-Length headers."""
     exit: Exit | None = None
     inflicted: bool = False
     """The host ended the child by a signal: how it ended says nothing."""
@@ -79,6 +81,7 @@ def plan(entries: Iterable[Entry], protocol: Protocol) -> Part:
             if event.stderr:
                 continue
             if event.side is Side.HOST:
+                part.headers = part.headers or bool(event.head)
                 asked = _asked(entry, requests)
                 part.lines.append(Line(entry, "frame", len(part.heard), latest, texts, asked))
                 continue

@@ -16,6 +16,7 @@ from extproxy.entries import Entry, Message
 from extproxy.events import Event, Frame, Side
 from extproxy.lines.decode import decode
 from extproxy.match import Said
+from extproxy.protocols.links import links_of
 from extproxy.protocols.model import Protocol, Reading
 from extproxy.protocols.paths import MISSING, get
 from extproxy.protocols.template import one_line
@@ -36,6 +37,7 @@ class Reader:
         self._protocol = protocol
         self._asking = asking
         self._correlator = Correlator(REMEMBERED)
+        self._correlator.use(links_of(protocol))
         self._in_pieces = dict.fromkeys(Side, False)
         self._n = 0
 
@@ -93,7 +95,7 @@ class Reader:
         if not reading.misdirected and reading.kind != "event":
             self._pair(message, reading)
         elif reading.definition is not None and reading.definition.ends and not reading.misdirected:
-            self._correlator.end(message, reading.definition.ends)
+            self._correlator.end(message, reading.definition.ends, reading.definition.same)
         return message
 
     def _pair(self, message: Message, reading: Reading) -> None:
@@ -101,11 +103,11 @@ class Reader:
         numbered = reading.has_id and (definition is None or definition.pairs == "id")
         if reading.kind == "request":
             if message.side in self._asking:
-                expected = definition is None or definition.answer == "expected"
+                expected = definition is None or definition.answer in ("expected", "needed")
                 later = message.name in self._protocol.ended
                 self._correlator.request(message, reading.scopes[0], numbered, None, expected, later)
         elif definition is not None and definition.ends:
-            self._correlator.end(message, definition.ends)
+            self._correlator.end(message, definition.ends, definition.same)
         elif message.side.other in self._asking:
             exchange = self._correlator.reply(message, reading.scopes, numbered).exchange
             if exchange is None and reading.refuses:

@@ -118,6 +118,10 @@ class Script:
         # The end.
         self.endings: dict[str, int] = {}
         """Where the host's input ended (`""`) or a signal came: an index among the host's frames."""
+        self.headers: bool | None = None
+        """The child speaks with Content-Length headers; None where it says nothing."""
+        self.host_headers = False
+        """The host does."""
         self.required = 0
         """The host's frames that were recorded before the child's end."""
         self.status = 0
@@ -184,6 +188,8 @@ class Builder:
 
     def _frame(self, frame: Frame, entry: Entry, place: int) -> None:
         stream = (frame.side, frame.stderr)
+        if frame.head or (frame.side is Side.CHILD and entry.messages):
+            self._headers(frame)
         if frame.more or stream in self._pieces:
             # A line in pieces is one frame: it stands where it ends, and is found where it begins.
             first, pieces = self._pieces.pop(stream, (place, Pieces()))
@@ -207,6 +213,12 @@ class Builder:
                     known.append(frame.redacted)
                 key = redacted_key(key, frame.redacted)
             self._host(entry, place, hashed(key))
+
+    def _headers(self, frame: Frame) -> None:
+        if frame.side is Side.HOST:
+            self._script.host_headers = True
+        else:
+            self._script.headers = self._script.headers or bool(frame.head)
 
     def _host(self, entry: Entry, place: int, key: int | None) -> None:
         script = self._script

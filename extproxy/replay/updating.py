@@ -12,8 +12,9 @@ session stays as it was.
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -22,6 +23,7 @@ from extproxy.diff import Change
 from extproxy.entries import Entry
 from extproxy.events import Closed, Event, Exit, Frame, Header, Side
 from extproxy.lines.decode import decode
+from extproxy.lines.headers import fitted
 from extproxy.protocols.model import Protocol
 from extproxy.protocols.paths import pointer
 from extproxy.recording.v1 import Encoder, is_frame
@@ -45,8 +47,12 @@ class Update:
         protocol: Protocol,
         run: Run,
         hidden: Mapping[str, str],
+        known: Iterable[Protocol] = (),
     ) -> None:
-        """`entries` are those of the recording, the header's left out; `places` each event's line, the header's too."""
+        """`entries` are those of the recording, the header's left out; `places` each event's line, the header's too.
+
+        `known` are the protocols of what may stand inside of messages.
+        """
         self._lines = list(lines)
         self._recorded = {entry.n: entry for entry in entries}
         self._places = places
@@ -58,7 +64,8 @@ class Update:
         self._added: dict[int, list[tuple[int, bytes]]] = defaultdict(list)
         """What stands behind a line: the number of the live entry, the bytes."""
         self._counts = dict.fromkeys(Side, 0)
-        self._redactor = Redactor([protocol])
+        self._redactor = Redactor(known)
+        self._redactor.use(protocol)
         self._redactor.keep_numbers(int(number) for line in lines for number in _numbers(line))
         self._redacts = b'"redaction":"off"' not in lines[0]
 
@@ -144,7 +151,8 @@ class Update:
         frame = self._live[change.message.other].event
         assert isinstance(frame, Frame)
         behind = self._behind(change.message.other)
-        frame = self._redacted(replace(frame, content=self._without(frame.content), at=self._time(behind), began=None))
+        frame = replace(frame, content=self._without(frame.content), at=self._time(behind), began=None)
+        frame = self._redacted(frame)
         self._added[behind].append((change.message.other, Encoder().event(frame)))
         self._counts[frame.side] += 1
 
@@ -184,11 +192,15 @@ class Update:
         content = self._without(new.content)
         if self._recorded[one].messages and self._live[other].messages:
             content = merged(old.content, content, {_steps(path) for path in paths})
-        frame = self._redacted(replace(old, content=content))
+        # The message's own length, whatever the recorded one said; its secrets are longer or shorter than they look.
+        frame = self._redacted(replace(old, content=content, head=fitted(old.head, old.content, content)))
         line = self._places[one]
         if is_frame(old.content) and is_frame(frame.content) and frame.redacted == old.redacted:
             body = self._lines[line - 1]
-            self._changed[line] = ids.put(body.rstrip(b"\n"), ("frame",), frame.content, always=True) + b"\n"
+            body = ids.put(body.rstrip(b"\n"), ("frame",), frame.content, always=True) + b"\n"
+            if frame.head != old.head:
+                body = ids.put(body, ("head",), json.dumps(frame.head.decode("utf-8", "replace")).encode(), always=True)
+            self._changed[line] = body
         else:
             self._changed[line] = Encoder().event(frame)
 

@@ -55,6 +55,8 @@ class Tape(Struct):
     protocol: Protocol
     entries: list[Entry]
     """The header has none."""
+    known: Registry
+    """The protocols that it was read with."""
 
     @property
     def header(self) -> Header:
@@ -104,7 +106,7 @@ async def read_tape(path: str, registry: Registry, protocol: Protocol | None) ->
     # The last protocol that is told or seen counts for all of it.
     known = session.protocol or registry["ndjson"]
     again = Session(registry, known)
-    return Tape(path, lines, events, places, known, [again.feed(event) for event in events][1:])
+    return Tape(path, lines, events, places, known, [again.feed(event) for event in events][1:], registry)
 
 
 def _lines(data: bytes) -> Iterator[bytes]:

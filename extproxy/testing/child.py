@@ -23,9 +23,10 @@ from collections.abc import Callable, Sequence
 from typing import IO, Any, Final
 
 from extproxy.events import Frame, Side
-from extproxy.framing import NdjsonSplitter
+from extproxy.framing import Splitter
 from extproxy.known import choose, known
 from extproxy.lines.decode import decode
+from extproxy.lines.headers import header_for
 from extproxy.safe import safe_bytes
 from extproxy.saying import frame_to_say
 from extproxy.session import Session
@@ -73,6 +74,8 @@ class Child:
         self._frames: list[tuple[Any, Frame, frozenset[int]]] = []
         """What the child said and the test has not taken: the value, the frame, the requests that it answers."""
         self._all: list[bytes] = []
+        self._child_headers: bool | None = None
+        """The child speaks with Content-Length headers; None while it has not spoken."""
         self._names: set[str] = set()
         self._ended = False
         self._began = time.monotonic_ns()
@@ -89,7 +92,8 @@ class Child:
     # ---- to say
 
     def send(self, said: Any) -> None:
-        """Say a frame: a value as one line of JSON; bytes as they are, line feed included; text as a line.
+        """Say a frame: a value as one line of JSON, or with a Content-Length header where the child or its protocol
+        has them; text in the same way; bytes as they are, line feed or header included.
 
         ChildError when the child takes no more.
         """
@@ -98,8 +102,12 @@ class Child:
 
     def _say(self, said: Any) -> int:
         __tracebackhide__ = True
-        data = _line(said)
-        frames = list(NdjsonSplitter(Side.HOST).feed(data, self._now()))
+        data = (
+            _line(said)
+            if isinstance(said, bytes) or not self._headers()
+            else header_for(line := _line(said)[:-1]) + line
+        )
+        frames = list(Splitter(Side.HOST).feed(data, self._now()))
         with self._lock:
             n = 0
             for frame in frames:
@@ -113,6 +121,14 @@ class Child:
         except (OSError, ValueError):
             raise ChildError(f"{self._name()} takes no more input{self._told()}") from None
         return n
+
+    def _headers(self) -> bool:
+        """Whether frames are said with a Content-Length header: as the child does, or else its protocol."""
+        if self._child_headers is not None:
+            return self._child_headers
+        with self._lock:
+            protocol = self._live.protocol
+        return protocol is not None and protocol.framing == "content-length"
 
     def handshake(self, timeout: float | None = None) -> None:
         """Say the protocol's own handshake, as a host does that has started the child.
@@ -134,7 +150,7 @@ class Child:
             if step.after:
                 self._wait_for(step.after, end, seconds)
             if step.say is not None:
-                self._say(frame_to_say(step.say))
+                self._say(frame_to_say(step.say)[:-1].decode())
 
     def _wait_for(self, name: str, end: float, seconds: float) -> None:
         __tracebackhide__ = True
@@ -202,7 +218,7 @@ class Child:
     def _read(self) -> None:
         stdout: IO[bytes] | None = self._process.stdout
         assert stdout is not None
-        splitter = NdjsonSplitter(Side.CHILD)
+        splitter = Splitter(Side.CHILD)
         while data := stdout.read(CHUNK):
             self._heard(splitter.feed(data, self._now()))
         self._heard(splitter.close(self._now()), ended=True)
@@ -211,6 +227,8 @@ class Child:
         with self._lock:
             for frame in frames:
                 entry = self._live.feed(frame)
+                if frame.head or entry.messages:
+                    self._child_headers = self._child_headers or bool(frame.head)
                 self._names.update(message.name for message in entry.messages)
                 asked = frozenset(message.reply_to for message in entry.messages if message.reply_to is not None)
                 values = decode(frame.content).values

@@ -24,6 +24,7 @@ from msgspec import Struct
 from extproxy.compare.canonical import Conversation, Item, Key
 from extproxy.compare.masks import Mark, Names, plain
 from extproxy.events import Frame, Side
+from extproxy.lines.headers import read_head
 from extproxy.protocols.model import Protocol
 from extproxy.safe import safe
 from extproxy.testing.session import RecordedSession
@@ -129,7 +130,11 @@ class _Writer:
         if frame is None:
             return ""
         words = []
-        if frame.end != b"\n":
+        if frame.head:
+            said = read_head(frame.head).length
+            if said is not None and said != len(frame.content) and not frame.redacted:
+                words.append(f"header says {said:,} bytes of {len(frame.content):,}")
+        elif frame.end != b"\n":
             words.append(f"ends with {json.dumps(frame.end.decode('latin-1'))}" if frame.end else "no line ending")
         if frame.content.startswith(b"\xef\xbb\xbf"):
             words.append("byte order mark")

@@ -74,7 +74,7 @@ class Verified(Struct):
         """The recording with what the command says now, all other lines as they are; and what cannot be taken over."""
         tape, run = self.done.tape, self.done.runs[-1]
         assert tape is not None
-        update = Update(tape.lines, tape.entries, tape.places, tape.protocol, run, self.done.hidden)
+        update = Update(tape.lines, tape.entries, tape.places, tape.protocol, run, self.done.hidden, tape.known)
         wrong = [case for case in self.done.outcome.verdicts[-1].cases if case.status != "ok"]
         left = [f"{_title(case)}: {why}" for case in wrong if (why := update.take(case))]
         return b"".join(update.lines()), left

@@ -48,6 +48,8 @@ def test_048_a_frame_above_the_limit_is_recorded_in_pieces_and_nothing_is_left_o
     result = lab.wrap(child("duplex", said, lab.folder / "sink")).finish()
     assert result.status == 0
     assert result.out == said.read_bytes()
+    # We wait for the recording for a second at most; the observer finishes it after that.
+    until(lambda: b'"closed":' in lab.recording.read_bytes()[-200:], "waiting for the end of the recording")
     assert lab.streams()["child"] == said.read_bytes()
     lines = lab.lines()
     assert [one.get("more", False) for one in lines if "text" in one] == [True, False]

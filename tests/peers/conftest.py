@@ -16,8 +16,16 @@ import pytest
 from support import ROOT
 
 PEERS = ROOT / ".peers"
-PYTHON_PACKAGES = ["mcp==2.3.0", "mcp-server-time==2026.10.19"]
-NODE_PACKAGES = ["@modelcontextprotocol/server-everything@2026.8.31"]
+CLIENT = Path(__file__).with_name("client.py")
+"""The public client of the `mcp` package as a program."""
+MCP_PACKAGES = ["mcp==2.3.0", "mcp-server-time==2026.10.19", "mcp-server-git==2026.10.19"]
+MCP_SERVERS = [
+    "@modelcontextprotocol/server-everything@2026.8.31",
+    "@modelcontextprotocol/server-filesystem@2026.8.31",
+    "@modelcontextprotocol/server-memory@2026.8.31",
+]
+ACP_PACKAGES = ["agent-client-protocol==0.12.1"]
+INSPECTOR = ["@modelcontextprotocol/inspector@0.15.0"]
 MINUTES = 60 * 8
 """Seconds that an installation may take."""
 
@@ -52,28 +60,55 @@ def installed(name: str, made_of: object, install: Callable[[Path], None]) -> Pa
     return folder
 
 
-@pytest.fixture(scope="session")
-def mcp_python() -> Path:
-    """A Python with the `mcp` client and `mcp-server-time`, and nothing of ours."""
+def python_packages(name: str, packages: list[str]) -> Path:
+    """The Python of a virtual environment that has these packages, and nothing of ours."""
 
     def install(folder: Path) -> None:
         run(sys.executable, "-m", "venv", folder)
-        run(folder / "bin/python", "-m", "pip", "install", "--quiet", *PYTHON_PACKAGES)
+        run(folder / "bin/python", "-m", "pip", "install", "--quiet", *packages)
 
     version = "{}.{}".format(*sys.version_info[:2])
-    return installed(f"python{version}", [sys.version, *PYTHON_PACKAGES], install) / "bin/python"
+    return installed(f"{name}{version}", [sys.version, *packages], install) / "bin/python"
 
 
-@pytest.fixture(scope="session")
-def everything_server() -> list[str]:
-    """The command of npm's `@modelcontextprotocol/server-everything`."""
-    node = shutil.which("node")
-    assert node, "this test needs node and npm"
+def node_packages(name: str, packages: list[str]) -> Path:
+    """The `node_modules` of a folder that has these packages."""
 
     def install(folder: Path) -> None:
         (folder / "package.json").write_text("{}")
-        run("npm", "install", "--no-fund", "--no-audit", *NODE_PACKAGES, cwd=folder)
+        run("npm", "install", "--no-fund", "--no-audit", *packages, cwd=folder)
 
-    folder = installed("node", NODE_PACKAGES, install)
-    script = folder / "node_modules/@modelcontextprotocol/server-everything/dist/index.js"
-    return [node, os.fspath(script), "stdio"]
+    return installed(name, packages, install) / "node_modules"
+
+
+@pytest.fixture(scope="session")
+def node() -> str:
+    """The command `node`."""
+    found = shutil.which("node")
+    assert found, "this test needs node and npm"
+    return found
+
+
+@pytest.fixture(scope="session")
+def mcp_python() -> Path:
+    """A Python with the `mcp` client and two servers, and nothing of ours."""
+    return python_packages("mcp", MCP_PACKAGES)
+
+
+@pytest.fixture(scope="session")
+def mcp_servers(node: str) -> Callable[[str], list[str]]:
+    """The command of npm's `@modelcontextprotocol/server-NAME`."""
+    folder = node_packages("mcp-servers", MCP_SERVERS) / "@modelcontextprotocol"
+    return lambda name: [node, os.fspath(folder / f"server-{name}/dist/index.js")]
+
+
+@pytest.fixture(scope="session")
+def everything_server(mcp_servers: Callable[[str], list[str]]) -> list[str]:
+    """The command of npm's `@modelcontextprotocol/server-everything`."""
+    return [*mcp_servers("everything"), "stdio"]
+
+
+@pytest.fixture(scope="session")
+def inspector(node: str) -> list[str]:
+    """The command of the inspector, without its browser."""
+    return [os.fspath(node_packages("inspector", INSPECTOR) / ".bin/mcp-inspector"), "--cli"]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
+from conftest import CLIENT
 
 pytestmark = pytest.mark.peers
-CLIENT = Path(__file__).with_name("client.py")
 
 
 def talk(lab, python, server, calls):

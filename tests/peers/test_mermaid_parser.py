@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -48,10 +47,8 @@ console.log(JSON.stringify(found));
 
 
 @pytest.fixture(scope="module")
-def read() -> object:
+def read(node: str) -> object:
     """What Mermaid reads in diagrams: the texts of the messages of each, or why it refuses it."""
-    node = shutil.which("node")
-    assert node, "this test needs node and npm"
 
     def install(folder: Path) -> None:
         (folder / "package.json").write_text("{}")
