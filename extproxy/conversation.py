@@ -127,7 +127,7 @@ class Conversation:
         elif reading.kind == "reply":
             self.pairing.reply(message, reading, at, found)
         if reading.known:
-            self._check(reading, message, at, found)
+            self._check(reading, message, at, b"" if at else frame.content, found)
         if definition is not None:
             if definition.cancels:
                 self.pairing.cancel(side, definition, value)
@@ -188,13 +188,13 @@ class Conversation:
             text = f"{protocol.name} has no message {name[:60]!r}."
             found.append(finding("unknown-message", text, message.n, at))
 
-    def _check(self, reading: Reading, message: Message, at: str, found: list[Finding]) -> None:
-        """What is wrong with the fields of a message."""
+    def _check(self, reading: Reading, message: Message, at: str, content: bytes, found: list[Finding]) -> None:
+        """What is wrong with the fields of a message. `content` is its text, where it is alone in its frame."""
         asked = None
         if reading.kind == "reply" and message.exchange is not None:
             request = message.exchange.request
             asked = self.read_by.messages[request.side].get(request.name)
-        if self._gate.passes(reading, message.value, asked):
+        if self._gate.passes(reading, message.value, asked, content):
             return
         for problem in islice(self.read_by.problems(reading, message.value, asked), MOST_PROBLEMS):
             severity = None

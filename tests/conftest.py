@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,9 @@ from support import Lab
 
 # What comes out is tested, not how long a busy machine takes for it. All else is hypothesis's own profile.
 settings.register_profile("unhurried", parent=settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("unhurried")
+# For a second Python, where the first has had them all.
+settings.register_profile("brief", parent=settings.get_profile("unhurried"), max_examples=25)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "unhurried"))
 
 
 @pytest.fixture

@@ -168,7 +168,7 @@ def test_a_version_can_be_chosen_whatever_the_recording_says(check):
     assert said["recordings"][0]["protocol_version"] == "0.2-draft"
     told = {each["code"]: each["text"] for each in said["recordings"][0]["findings"]}
     assert "wrong-version" in told
-    assert "until 0.1-main" in told["wrong-version"]
+    assert "only in 0.1-main" in told["wrong-version"]
 
 
 def test_the_protocol_can_be_chosen(check):

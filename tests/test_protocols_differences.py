@@ -45,6 +45,12 @@ def test_messages_come_and_go() -> None:
     ]
 
 
+def test_what_both_sides_sent_and_one_still_sends_is_gone_from_the_other() -> None:
+    text = '[host]\na = { until = "1", kind = "request" }\n[child]\na = { about = "goes on" }'
+    assert between(text) == [Difference("message-gone", "a", "host", old="request")]
+    assert between(text, "2", "1") == [Difference("message-new", "a", "host", new="request")]
+
+
 def test_a_message_that_the_other_side_sends_now_is_no_new_one() -> None:
     text = '[host]\na = { until = "1" }\n[child]\na = { since = "2", kind = "request" }'
     assert between(text) == [

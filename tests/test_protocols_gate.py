@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -14,6 +15,10 @@ from extproxy.protocols import Protocol, built_in, load_protocol
 from extproxy.protocols.gate import Gate, gate_of
 
 NAMES = built_in().names
+
+
+def text(value: Any) -> bytes:
+    return json.dumps(value).encode()
 
 
 @pytest.mark.parametrize("name", CAPTURE_NAMES)
@@ -29,6 +34,7 @@ def test_a_real_message_passes_just_when_nothing_is_wrong_with_it(name):
             asked = protocol.messages[message.side.other].get(message.exchange.request.name)
         wrong = list(protocol.problems(reading, message.value, asked))
         assert gate_of(protocol).passes(reading, message.value, asked) is not bool(wrong), message.value
+        assert gate_of(protocol).passes(reading, message.value, asked, text(message.value)) is not bool(wrong)
         looked_at += 1
     assert looked_at or name == "mcp-sqlite-crash-at-start"
 
@@ -86,6 +92,7 @@ def passes(value: Any, asked: str = "", protocol: Protocol | None = None) -> boo
     reading = protocol.read(Side.CHILD, value)
     request = protocol.messages[Side.HOST][asked] if asked else None
     told = Gate(protocol).passes(reading, value, request)
+    assert Gate(protocol).passes(reading, value, request, text(value)) is told
     assert not (told and list(protocol.problems(reading, value, request)))
     return told
 
@@ -167,7 +174,9 @@ def test_whatever_passes_is_fine(name, data):
     value = data.draw(frames_of(protocol))
     for side in Side:
         reading = protocol.read(side, value)
-        if gate_of(protocol).passes(reading, value):
+        told = gate_of(protocol).passes(reading, value)
+        assert gate_of(protocol).passes(reading, value, content=text(value)) is told
+        if told:
             assert not list(protocol.problems(reading, value))
 
 

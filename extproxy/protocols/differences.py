@@ -53,27 +53,33 @@ def differences(old: Protocol, new: Protocol) -> list[Difference]:
 
 def _messages(old: Protocol, new: Protocol) -> Iterator[Difference]:
     before, after = _by_name(old), _by_name(new)
-    for name, (sender, definition) in before.items():
-        if name not in after:
-            yield Difference("message-gone", name, sender, old=definition.kind)
-            continue
-        now, other = after[name]
-        if sender != now:
-            yield Difference("direction", name, now, old=sender, new=now)
-        if definition.kind != other.kind:
-            yield Difference("kind", name, now, old=definition.kind, new=other.kind)
-        for what, path, one, two in _frames(old, new, now, definition, other):
-            yield Difference(what, name, now, path, one, two)
-    for name, (sender, definition) in after.items():
+    for name, sent in before.items():
+        now = after.get(name, {})
+        gone, come = [each for each in sent if each not in now], [each for each in now if each not in sent]
+        # A message that one side sent and another sends has changed its direction; else each side's is one by itself.
+        moved = len(sent) == len(now) == 1 and bool(gone)
+        if moved:
+            yield Difference("direction", name, come[0], old=gone[0], new=come[0])
+        pairs = [(sent[gone[0]], now[come[0]], come[0])] if moved else []
+        pairs += [(sent[each], now[each], each) for each in sent if each in now]
+        for definition, other, sender in pairs:
+            if definition.kind != other.kind:
+                yield Difference("kind", name, sender, old=definition.kind, new=other.kind)
+            for what, path, one, two in _frames(old, new, sender, definition, other):
+                yield Difference(what, name, sender, path, one, two)
+        if not moved:
+            yield from (Difference("message-gone", name, each, old=sent[each].kind) for each in gone)
+            yield from (Difference("message-new", name, each, new=now[each].kind) for each in come)
+    for name, now in after.items():
         if name not in before:
-            yield Difference("message-new", name, sender, new=definition.kind)
+            yield from (Difference("message-new", name, each, new=definition.kind) for each, definition in now.items())
 
 
-def _by_name(protocol: Protocol) -> dict[str, tuple[str, Definition]]:
-    """Each message with who sends it. One that the sides write differently counts twice."""
-    made: dict[str, tuple[str, Definition]] = {}
+def _by_name(protocol: Protocol) -> dict[str, dict[str, Definition]]:
+    """Each message by who sends it: `host`, `child`, or `both` where one definition serves both."""
+    made: dict[str, dict[str, Definition]] = {}
     for sender, definition in protocol.definitions():
-        made[definition.name if definition.name not in made else f"{definition.name} ({sender})"] = sender, definition
+        made.setdefault(definition.name, {})[sender] = definition
     return made
 
 

@@ -17,8 +17,10 @@ from extproxy.protocols import types
 from extproxy.protocols.frames import with_member
 from extproxy.protocols.model import Definition, Protocol, Reading, part_path, part_type, parts_of
 from extproxy.protocols.paths import Path
-from extproxy.protocols.quick import Compiler, Fits, fits_of
+from extproxy.protocols.quick import REFUSALS, Compiler, Decode, Fits, decoder_of, fits_of
 
+SHORT: Final = 16_384
+"""A longer text is not decoded again."""
 _ANY_OBJECT: Final = types.Object((), types.ANY)
 
 
@@ -28,16 +30,32 @@ class Gate:
     def __init__(self, protocol: Protocol) -> None:
         self._protocol = protocol  # as long as it lives, the ids of its parts are theirs
         self._compiler = Compiler(protocol.types)
-        self._fits: dict[tuple[int, int, int, bool], Fits] = {}
+        self._known: dict[tuple[int, int, int, bool], tuple[Fits, Decode | None]] = {}
 
-    def passes(self, reading: Reading, value: Any, asked: Definition | None = None) -> bool:
-        """Whether nothing is wrong with a message that was read so; `asked` is the request that it answers."""
+    def passes(self, reading: Reading, value: Any, asked: Definition | None = None, content: bytes = b"") -> bool:
+        """Whether nothing is wrong with a message that was read so; `asked` is the request that it answers.
+
+        `content` is the text of just this value, where there is one: to decode it once more, as what it has to be, is
+        faster than to look at the value.
+        """
         key = (id(reading.shape), id(reading.definition), id(asked), reading.failed)
-        fits = self._fits.get(key)
-        if fits is None:
-            made = whole_frame(reading, asked)
-            fits = self._fits[key] = _unknown if made is None else fits_of(made, self._compiler)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._checks(whole_frame(reading, asked))
+        fits, decode = known
+        if decode is not None and 0 < len(content) < SHORT:
+            try:
+                decode(content)
+            except REFUSALS:
+                pass  # there may be more on the line than the value
+            else:
+                return True
         return fits(value)
+
+    def _checks(self, made: types.Object | None) -> tuple[Fits, Decode | None]:
+        if made is None:
+            return _unknown, None
+        return fits_of(made, self._compiler), decoder_of(made, self._compiler)
 
 
 def _unknown(value: Any) -> bool:

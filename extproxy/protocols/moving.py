@@ -82,6 +82,8 @@ def where_it_is(protocol: Protocol, version: str | None, since: str, until: str)
     """In which versions something is that `version` does not have: `gone since 3; until 2`, `only since 4`."""
     order = [each.name for each in protocol.versions]
     has = " ".join(filter(None, (since and f"since {since}", until and f"until {until}")))
+    if since and since == until:
+        has = f"only in {since}"
     if until and (not since or (version in order and order.index(version) > order.index(until))):
         return f"gone since {order[order.index(until) + 1]}; {has}"
-    return f"only {has}"
+    return has if has.startswith("only") else f"only {has}"

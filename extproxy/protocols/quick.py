@@ -17,6 +17,7 @@ from extproxy.protocols.paths import MISSING
 from extproxy.protocols.types import ANY, Basic, List, Literal, Object, Ref, Type, Union, alternatives
 
 Fits: TypeAlias = Callable[[Any], bool]
+Decode: TypeAlias = Callable[[bytes], Any]
 
 CLASSES: Final[dict[str, tuple[type, ...]]] = {
     "string": (str,),
@@ -27,8 +28,8 @@ CLASSES: Final[dict[str, tuple[type, ...]]] = {
     "null": (type(None),),
 }
 _ALL: Final[tuple[type, ...]] = (str, int, float, bool, list, dict, type(None))
-REFUSALS: Final = (msgspec.ValidationError, RecursionError, UnicodeEncodeError)
-"""What `msgspec.convert` raises for a value that does not fit, or that it cannot look at."""
+REFUSALS: Final = (msgspec.DecodeError, RecursionError, UnicodeError)
+"""What `msgspec` raises for a value, or a text, that does not fit, or that it cannot look at."""
 
 
 def fits_of(made: Type, compiler: Compiler) -> Fits:
@@ -48,6 +49,15 @@ def fits_of(made: Type, compiler: Compiler) -> Fits:
         return True
 
     return fits
+
+
+def decoder_of(made: Type, compiler: Compiler) -> Decode | None:
+    """What decodes the text of a value of the type, and raises one of `REFUSALS` for any other.
+
+    None for types that `msgspec` has no word for.
+    """
+    native, whole = compiler.compile(made)
+    return msgspec.json.Decoder(native).decode if whole else None
 
 
 def compile_type(made: Type, types: Mapping[str, Type]) -> tuple[Any, bool]:
