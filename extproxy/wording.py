@@ -21,12 +21,12 @@ SECOND = 1_000_000_000
 def summary_of(reading: Reading, value: Any) -> str:
     """The line beside a message's name: what its protocol wants shown, else its body."""
     shape, definition = reading.shape, reading.definition
-    if definition is not None and definition.summary is not None:
-        return definition.summary.fill(value)
+    if definition is not None and definition.summary is not None and (made := definition.summary.fill(value)):
+        return made
     if shape is None:
         return short(value)
-    if shape.summary is not None:
-        return shape.summary.fill(value)
+    if shape.summary is not None and (made := shape.summary.fill(value)):
+        return made
     if shape.body:
         body = get(value, shape.body)
         return "" if body is MISSING else short(body)

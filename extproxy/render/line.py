@@ -240,7 +240,7 @@ class Liner:
         return [Segment(f"{self.look.signs.again} {took} since {exchange.operation.first.n}  ", QUIET)]
 
     def _summary(self, message: Message, frame: Frame, limit: int) -> str:
-        if message.summary == "{}":
+        if message.summary == "{}" or (message.known and not message.summary):
             return ""
         if message.summary:
             return self.look.safe(message.summary, limit)
