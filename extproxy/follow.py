@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from typing import BinaryIO
 
 from extproxy import recording, store
 from extproxy.errors import RecordingError, UsageError
@@ -34,12 +35,15 @@ def events(path: str, idle: Callable[[], None]) -> Iterator[Event]:
         raise error if error.path else RecordingError(error.reason, path, error.line) from None
 
 
-def _lines(path: str, idle: Callable[[], None]) -> Iterator[bytes]:
+def _opened(path: str) -> BinaryIO:
     try:
-        file = open(path, "rb", buffering=0)  # noqa: SIM115 - closed below, after a generator's life
+        return open(path, "rb", buffering=0)
     except OSError as error:
         raise RecordingError(error.strerror or "cannot be read", path) from None
-    with file:
+
+
+def _lines(path: str, idle: Callable[[], None]) -> Iterator[bytes]:
+    with _opened(path) as file:
         parts: list[bytes] = []
         quiet_since: float | None = None
         while True:

@@ -242,11 +242,10 @@ class Session:
             self.conversation.tell_version(side, values)
         elif found:
             found[:] = fatal_garbage(found, self._readers[side])
-        for reader in self._readers[side] if size > SHORT else ():
-            if 0 < reader.limit < size:
-                found.append(too_long(size, reader, n))  # noqa: PERF401 - hardly ever
-        if size > SHORT and not self.conversation.protocol.readers:
-            self._oddities.long_line(side, size, n, found)
+        if size > SHORT:
+            found.extend(too_long(size, reader, n) for reader in self._readers[side] if 0 < reader.limit < size)
+            if not self.conversation.protocol.readers:
+                self._oddities.long_line(side, size, n, found)
         messages: tuple[Message, ...] = ()
         if len(values) == 1 and values[0].__class__ is not list:
             messages = (self.conversation.read(n, frame, 0, values[0], "", found),)

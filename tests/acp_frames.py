@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from mcp_frames import OTHERS, Case, Difference
+from mcp_frames import Case, Difference, change_at
 
 DATA = Path(__file__).parent / "data"
 HERE = DATA / "acp"
@@ -91,7 +91,7 @@ def _changed(case: Case) -> Iterator[Case]:
             if len(place) > 1 and crc32(name.encode()) % KEPT:
                 continue
             frame = copy.deepcopy(case.frame)
-            _apply(frame, place, change, name)
+            change_at(frame, place, change, name)
             yield Case(name, case.version, case.side, case.method, frame)
 
 
@@ -116,22 +116,3 @@ def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ..
             yield from places(inner, (*at, name))
     elif isinstance(value, list) and value:
         yield from places(value[0], (*at, 0))
-
-
-def _apply(frame: Any, place: tuple[Any, ...], change: str, name: str) -> None:
-    holder = frame
-    for step in place[:-1]:
-        holder = holder[step]
-    if change == "extra":
-        (holder[place[-1]] if place else holder)["extra"] = 1
-        return
-    at = place[-1]
-    if change == "drop":
-        del holder[at]
-    elif change == "null":
-        holder[at] = None
-    elif change == "bogus":
-        holder[at] = "bogus"
-    else:
-        options = [each for each in OTHERS if each.__class__ is not holder[at].__class__]
-        holder[at] = options[crc32(name.encode()) % len(options)]

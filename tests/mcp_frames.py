@@ -11,7 +11,7 @@ import copy
 import json
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -174,13 +174,22 @@ def _places(value: Any, at: str = "", depth: int = 0) -> Iterator[tuple[str, Any
 
 
 def _apply(frame: Any, place: str, change: str, name: str) -> None:
-    *way, last = [step.replace("~1", "/") for step in place.split("/")[1:]] or [""]
+    steps: list[Any] = [step.replace("~1", "/") for step in place.split("/")[1:]]
     holder = frame
-    for step in way:
-        holder = holder[int(step) if isinstance(holder, list) else step]
-    at: Any = int(last) if isinstance(holder, list) else last
+    for number, step in enumerate(steps):
+        steps[number] = int(step) if isinstance(holder, list) else step
+        holder = holder[steps[number]]
+    change_at(frame, steps, change, name)
+
+
+def change_at(frame: Any, steps: Sequence[Any], change: str, name: str) -> None:
+    """Change a frame at a place in one of the ways; `name` chooses the value where there are several."""
+    holder = frame
+    for step in steps[:-1]:
+        holder = holder[step]
+    at = steps[-1] if steps else None
     if change == "extra":
-        (holder if not place else holder[at])["extra"] = 1
+        (holder[at] if steps else holder)["extra"] = 1
     elif change == "drop":
         del holder[at]
     elif change == "null":

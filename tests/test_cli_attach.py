@@ -299,7 +299,12 @@ def test_settings_of_a_project_without_servers_are_passed_over(home, tmp_path, c
     assert '"command": "/opt/bin/extproxy", "args": ["wrap", "pi-acp"]' in mine.read_text()
     assert run(["detach", "zed", "--yes"]) == 0
     assert mine.read_text() == text
-    mine.unlink()
+    (project / "settings.json").write_text('{"tab_size": 2')
     capsys.readouterr()
+    assert run(["attach", "zed", "--yes"]) == 2
+    assert "line 1, column 15" in said(capsys, mine)
+    assert mine.read_text() == text
+    (project / "settings.json").write_text('{"tab_size": 2}')
+    mine.unlink()
     assert run(["attach", "zed", "--yes"]) == 2
     assert "no servers are in it" in said(capsys, mine)

@@ -41,6 +41,10 @@ class Config(Struct, frozen=True):
 # ---- finding
 
 
+class NotThereError(UsageError):
+    """A config that has none of the servers that are meant."""
+
+
 def find(place: str, names: Sequence[str]) -> Config:
     """The config that CONFIG means: a file, an extension's folder, or a host's name.
 
@@ -48,8 +52,8 @@ def find(place: str, names: Sequence[str]) -> Config:
     """
     paths = _paths(place, names)
     for path in paths[:-1]:
-        # A project's settings often say nothing of servers: then the user's count.
-        with suppress(ExtproxyError):
+        # A project's settings often say nothing of servers: then the user's count. A broken file is told.
+        with suppress(NotThereError):
             return _read(path, names)
     return _read(paths[-1], names)
 
@@ -63,14 +67,16 @@ def _read(path: str, names: Sequence[str]) -> Config:
         raise UsageError(f"{path} is not UTF-8: only that can be edited") from None
     try:
         found = config.servers(text)
+    except config.ConfigError as error:
+        raise NotThereError(f"{path}: {error}") from None
     except ExtproxyError as error:
         raise UsageError(f"{path}: {error}") from None
     there = [server.name for server in found]
     for name in names:
         if name not in there:
-            raise UsageError(f"{path} has no server {name!r}; it has {', '.join(map(repr, there)) or 'none'}")
+            raise NotThereError(f"{path} has no server {name!r}; it has {', '.join(map(repr, there)) or 'none'}")
     if not found:
-        raise UsageError(f"{path} has no servers in it")
+        raise NotThereError(f"{path} has no servers in it")
     return Config(path, content, text, found)
 
 

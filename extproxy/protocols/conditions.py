@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import reduce
 from typing import Any, Final
 
 from msgspec import Struct
@@ -38,10 +39,7 @@ class Test(Struct, frozen=True):
         if self.flag is not None:
             return found is self.flag
         if self.basics:
-            for basic in self.basics:  # noqa: SIM110 - see below
-                if is_basic(found, basic):
-                    return True
-            return False
+            return any(is_basic(found, basic) for basic in self.basics)
         return next(problems(found, self.type, NO_TYPES), None) is None
 
 
@@ -81,10 +79,7 @@ class Condition(Struct, frozen=True):
         for path in self.lacks:
             if get(value, path) is not MISSING:
                 return False
-        for test in self.refutes:  # noqa: SIM110 - a generator costs more than what it asks here
-            if test.holds(value):
-                return False
-        return True
+        return not self.refutes or not any(test.holds(value) for test in self.refutes)
 
 
 def predicate(condition: Condition) -> Callable[[Any], bool]:
@@ -95,16 +90,11 @@ def predicate(condition: Condition) -> Callable[[Any], bool]:
     checks += [_negated(_asks(test)) for test in condition.refutes]
     if condition.sorted:
         checks.append(Condition(sorted=True).holds)
-    if len(checks) == 1:
-        return checks[0]
+    return reduce(_both, checks) if checks else lambda value: True
 
-    def holds(value: Any) -> bool:
-        for check in checks:  # noqa: SIM110 - a generator costs more than what it asks here
-            if not check(value):
-                return False
-        return True
 
-    return holds
+def _both(first: Callable[[Any], bool], second: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: first(value) and second(value)
 
 
 def _asks(test: Test) -> Callable[[Any], bool]:

@@ -81,7 +81,8 @@ class Schema:
             # Of several ways to be right, the one that comes nearest.
             wrong = None if first is None else exceptions.best_match([first])
         except Exception:
-            # Too long, endless, or something that jsonschema stumbles over: it says nothing of the value.
+            # The schema is the peer's, and whatever its parts make jsonschema raise (it is too long, endless, refers to
+            # what is not there, is no schema in some corner) says nothing of the value.
             self._value = None
             return "", ""
         return ("", "") if wrong is None else (sentence(wrong.message), pointer(*wrong.absolute_path))

@@ -60,6 +60,10 @@ def decoder_of(made: Type, compiler: Compiler) -> Decode | None:
     return msgspec.json.Decoder(native).decode if whole else None
 
 
+def _either(parts: list[Any]) -> Any:
+    return typing.Union[tuple(parts)]  # noqa: UP007 - how many parts there are is known when a protocol file is read
+
+
 def compile_type(made: Type, types: Mapping[str, Type]) -> tuple[Any, bool]:
     """A type for `msgspec`, and whether it says all that ours says. If not, something else has to look too."""
     return Compiler(types).compile(made)
@@ -135,7 +139,7 @@ class Compiler:
             parts.append(self.literals(literals))
         if objects:
             parts.append(self.object(objects[0]) if len(objects) == 1 else self.tagged(objects))
-        return typing.Union[tuple(parts)]  # noqa: UP007 - the parts are known only here
+        return _either(parts)
 
     def tagged(self, objects: list[Object]) -> Any:
         """Objects told apart by a member that each fixes to a text of its own."""
@@ -145,7 +149,7 @@ class Compiler:
         for name in fixed[0]:
             tags = [each.get(name) for each in fixed]
             if None not in tags and len(set(tags)) == len(tags):
-                return typing.Union[tuple(self.object(made, name) for made in objects)]  # noqa: UP007 - known only here
+                return _either([self.object(made, name) for made in objects])
         return self.anything()
 
     def object(self, made: Object, tag: str = "") -> Any:

@@ -63,7 +63,7 @@ def cleaned(
     events: Iterable[Event],
     read: Read,
     protocols: Iterable[Protocol],
-    rules: Rules = Rules(),  # noqa: B008 - a frozen value
+    rules: Rules = Rules(),
     tell: Callable[[Taken], None] | None = None,
 ) -> Iterator[Event]:
     """The events without secrets. `tell` is called with each that is taken out. `Unread` events are left out."""
@@ -79,7 +79,7 @@ def secrets_in(
     events: Callable[[], Iterable[Event]],
     session: Session,
     protocols: Iterable[Protocol],
-    rules: Rules = Rules(),  # noqa: B008 - a frozen value
+    rules: Rules = Rules(),
 ) -> Iterator[Finding]:
     """The secrets that a session still holds, as findings of the code `secret`. It is read twice."""
     read = first_reading(events(), session)

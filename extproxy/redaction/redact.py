@@ -68,7 +68,7 @@ class Redactor:
     def __init__(
         self,
         protocols: Iterable[Protocol] = (),
-        rules: Rules = Rules(),  # noqa: B008 - a frozen value
+        rules: Rules = Rules(),
         tell: Callable[[Taken], None] | None = None,
     ) -> None:
         """`protocols` are those that the session may be of: all of their secret paths count until `use` says which.

@@ -59,10 +59,13 @@ class Options(Struct, frozen=True):
     """What did not happen is no failure."""
 
 
+AS_RECORDED: Final = Options()
+
+
 async def replay(
     path: str,
     registry: Registry,
-    options: Options = Options(),  # noqa: B008 - a frozen value
+    options: Options = AS_RECORDED,
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
 ) -> int:
     """Play the child of the recording at `path`; the exit status.
@@ -194,7 +197,8 @@ class _Performance:
         added = []
         for name in ENDINGS:
             number = getattr(signal, name, None)
-            with contextlib.suppress(NotImplementedError, TypeError, ValueError):
+            # Windows' loop takes no signals, and none does outside of the main thread.
+            with contextlib.suppress(RuntimeError):
                 # What the host set to be ignored stays ignored.
                 if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
                     loop.add_signal_handler(number, self._stop, name, number)

@@ -90,7 +90,8 @@ async def read_tape(path: str, registry: Registry, protocol: Protocol | None) ->
 
     def counted() -> Iterator[bytes]:
         nonlocal number
-        for number, line in enumerate(lines, start=1):  # noqa: B007 - read below
+        for line in lines:
+            number += 1
             yield line
 
     events, places = [], []

@@ -50,6 +50,7 @@ class RecordingItem(pytest.Item):
     """A recording whose host speaks to the command."""
 
     def setup(self) -> None:
+        # pytest gives this to fixtures only, and an item that is no function has none.
         factory: Any = self.config._tmp_path_factory  # type: ignore[attr-defined]
         self.stash[USING] = Using(self, str(factory.mktemp("recording")))
 

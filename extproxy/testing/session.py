@@ -88,8 +88,6 @@ class Said:
     def __eq__(self, other: object) -> bool:
         return bool(self.value == (other.value if isinstance(other, Said) else other))
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __repr__(self) -> str:
         return f"<{self.side} {safe(self.name)} #{self.n} {_short(self.value)}>"
 
@@ -153,7 +151,7 @@ class RecordedSession:
         events: Iterable[Event],
         registry: Registry,
         protocol: Protocol | None = None,
-        rules: Rules = Rules(),  # noqa: B008 - a frozen value
+        rules: Rules = Rules(),
         path: str = "",
     ) -> None:
         self.events = tuple(events)
@@ -275,8 +273,6 @@ class RecordedSession:
         if not isinstance(other, RecordedSession):
             return NotImplemented
         return not self.changes(other)
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         what = self.protocol.name if self.protocol is not None else "unknown protocol"

@@ -37,8 +37,6 @@ class Surface:
     def __eq__(self, other: object) -> bool:
         return self.offers == other.offers if isinstance(other, Surface) else NotImplemented
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __str__(self) -> str:
         lines = []
         for kind in sorted(self.offers):
