@@ -12,7 +12,8 @@ from support import EXTPROXY
 
 pytestmark = pytest.mark.peers
 CLIENT = [sys.executable, str(Path(__file__).with_name("dap_client.py"))]
-PROGRAM = 'x = 1\ngröße = "ü"\nprint(x, größe)\nprint("end")\n'
+# It writes once: whether two writes become one event or two is a matter of milliseconds.
+PROGRAM = 'from sys import stdout\nx, größe = 1, "ü"\nstdout.write(f"{x} {größe}\\n")\nx += 1\n'
 
 
 @pytest.fixture(scope="module")
