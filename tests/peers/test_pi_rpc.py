@@ -11,13 +11,20 @@ from lines import Host, Said, model
 from support import EXTPROXY
 
 pytestmark = pytest.mark.peers
-PACKAGES = ["@mariozechner/pi-coding-agent@0.73.1"]
-"""The last version that runs on Node 20."""
+VERSIONS = {"0.73": "@mariozechner/pi-coding-agent@0.73.1", "1.6": "@earendil-works/pi-coding-agent@1.6.0"}
+END = {"0.73": "agent_end", "1.6": "agent_settled"}
+"""What ends a turn."""
+
+
+@pytest.fixture(scope="module", params=VERSIONS)
+def version(request) -> str:
+    return request.param
 
 
 @pytest.fixture(scope="module")
-def pi(node) -> list[str]:
-    script = node_packages("pi", PACKAGES) / "@mariozechner/pi-coding-agent/dist/cli.js"
+def pi(node, version) -> list[str]:
+    package = VERSIONS[version]
+    script = node_packages(f"pi-{version}", [package]) / package.rpartition("@")[0] / "dist/cli.js"
     return [node, str(script), "--mode", "rpc", "--no-session"]
 
 
@@ -45,7 +52,7 @@ def settings(folder: Path, address: str) -> dict[str, str]:
     return {"PI_CODING_AGENT_DIR": str(folder / "pi"), "PI_OFFLINE": "1"}
 
 
-def converse(host: Host) -> list[object]:
+def converse(host: Host, version: str) -> list[object]:
     """A whole conversation; what the answers said."""
     got: list[object] = []
 
@@ -60,18 +67,18 @@ def converse(host: Host) -> list[object]:
     got.append(ask(3, type="bash", command="echo hi")["data"]["output"])
     ask("4", type="set_model", provider="local", modelId="nobody")
     ask("5", type="prompt", message="go")
-    host.wait(lambda message: message["type"] == "agent_end")
+    host.wait(lambda message: message["type"] == END[version])
     got.append(ask("6", type="get_last_assistant_text")["data"]["text"])
     got.append(ask("7", type="get_session_stats")["data"]["toolCalls"])
     host.close()
     return got
 
 
-def test_pi_is_wrapped_checked_replayed_and_verified(lab, pi):
+def test_pi_is_wrapped_checked_replayed_and_verified(lab, pi, version):
     with model(reply) as address:
         env = settings(lab.folder, address)
         command = [*pi, "--provider", "local", "--model", "scripted"]
-        got = converse(Host(lab.wrap(command, env=env)))
+        got = converse(Host(lab.wrap(command, env=env)), version)
         assert got == [
             ["get_state", True], ["get_available_models", True], ["scripted"], ["bash", True], "hi\n",
             ["set_model", False], ["prompt", True], ["get_last_assistant_text", True], "All done.",
@@ -80,7 +87,7 @@ def test_pi_is_wrapped_checked_replayed_and_verified(lab, pi):
 
         shown = lab.shown()
         (summary,) = [line["summary"] for line in shown if "summary" in line]
-        assert (summary["protocol"], summary["protocol_version"], summary["open"]) == ("pi-rpc", "0.73", [])
+        assert (summary["protocol"], summary["protocol_version"], summary["open"]) == ("pi-rpc", version, [])
         assert summary["findings"] == {}
         names = [line["name"] for line in shown if "name" in line]
         assert names.count("agent_end") == 1
@@ -92,10 +99,10 @@ def test_pi_is_wrapped_checked_replayed_and_verified(lab, pi):
         verified = lab.extproxy("verify", lab.recording, "-q", "--", *command, env=env)
         assert verified.status == 0, verified.out.decode()
     # The recording stands in for pi, and its model is gone.
-    assert converse(Host(lab.start([*EXTPROXY, "replay", str(lab.recording)]))) == got
+    assert converse(Host(lab.start([*EXTPROXY, "replay", str(lab.recording)])), version) == got
 
 
-def test_json_mode_is_known_though_its_host_says_nothing(lab, pi):
+def test_json_mode_is_known_though_its_host_says_nothing(lab, pi, version):
     with model(reply) as address:
         env = settings(lab.folder, address)
         command = [*pi, "--mode", "json", "--provider", "local", "--model", "scripted", "go"]
@@ -103,7 +110,7 @@ def test_json_mode_is_known_though_its_host_says_nothing(lab, pi):
         assert done.status == 0, done.err.decode()
     shown = lab.shown()
     (summary,) = [line["summary"] for line in shown if "summary" in line]
-    assert (summary["protocol"], summary["protocol_version"], summary["exchanges"]) == ("pi-rpc", "0.73", 0)
+    assert (summary["protocol"], summary["protocol_version"], summary["exchanges"]) == ("pi-rpc", version, 0)
     assert summary["findings"] == {}
     assert next(line["name"] for line in shown if "name" in line) == "session"
     checked = lab.extproxy("check", lab.recording)
