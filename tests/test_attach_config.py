@@ -196,7 +196,7 @@ def written(draw, value, gaps, trailing):
 @st.composite
 def entries(draw, key="command"):
     """A server's object, its members in any order."""
-    entry = {key: draw(words.filter(lambda word: word.strip() and word[0] != "-"))}
+    entry = {key: draw(words.filter(lambda word: word.strip() and word[0] not in "-~"))}
     if draw(st.booleans()):
         entry["args"] = draw(st.lists(words, max_size=3))
     extra = draw(st.dictionaries(st.sampled_from(["env", "cwd", "disabled", "Command", "arg"]), others, max_size=2))
@@ -344,8 +344,7 @@ def test_what_is_not_our_wrapping_is_left_alone(entry):
         ("{}", "it has no command"),
         ("[]", "it is no object"),
         ("null", "it is no object"),
-        ('{"command": ["npx", "-y"]}', "its command is no string"),
-        ('{"command": {"path": "npx"}}', "its command is no string"),
+        ('{"command": 1}', "its command is no string"),
         ('{"command": " "}', "its command is empty"),
         ('{"command": "-x"}', "begins with a -"),
         ('{"command": "x", "args": "y"}', "its args are no list of strings"),

@@ -153,7 +153,7 @@ def key(draw, word):
 @st.composite
 def members(draw):
     """The members of a server, in order."""
-    found = {"command": draw(words.filter(lambda word: word.strip() and word[0] != "-"))}
+    found = {"command": draw(words.filter(lambda word: word.strip() and word[0] not in "-~"))}
     if draw(st.booleans()):
         found["args"] = draw(st.lists(words, max_size=3))
     if draw(st.booleans()):

@@ -33,7 +33,7 @@ def home(tmp_path, monkeypatch):
     home.mkdir()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(home))
-    for name in ("EXTPROXY_DIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "ZOT_HOME"):
+    for name in ("EXTPROXY_DIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "ZOT_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr("extproxy.cli.attach.own_command", lambda: ["/opt/bin/extproxy", "wrap"])
@@ -85,13 +85,14 @@ def test_only_the_named_servers_are_attached(file, capsys):
         == MINE.replace('"command": "./time"', '"command": "/opt/bin/extproxy", "args": ["wrap", "./time"]').encode()
     )
     assert run(["attach", "mcp.json", "--server", "time", "--server", "weather", "--yes"]) == 0
-    assert "time: already attached" in said(capsys, file)
+    assert "time: attached with /opt/bin/extproxy" in said(capsys, file)
     assert run(["detach", "mcp.json", "--server", "weather", "--yes"]) == 0
     assert b'"args": ["wrap", "./time"]' in file.read_bytes()
     assert b'"command": "npx"' in file.read_bytes()
 
 
-def test_attaching_twice_says_so(file, capsys):
+def test_attaching_twice_says_so(file, capsys, monkeypatch):
+    monkeypatch.setattr("extproxy.cli.attach.own_command", lambda: [sys.executable, "-P", "-m", "extproxy", "wrap"])
     run(["attach", "mcp.json", "--yes"])
     content = file.read_bytes()
     capsys.readouterr()
@@ -137,6 +138,8 @@ def test_a_server_reached_by_url_is_never_passed_over_in_silence(file, capsys):
 @pytest.mark.parametrize(
     ("content", "says"),
     [
+        (b"", "mcp.json: nothing is in it"),
+        (b"[mcp_servers.a]\ncommand = 1 2\n", "mcp.json: this is not TOML: Expected newline"),
         (b'{"mcpServers": {"a": {"command": "x"}}', "mcp.json: line 1, column 39: the text ends"),
         (b'{"a": 1}', "mcp.json: no servers are in it"),
         (b'{"mcpServers": {}}', "mcp.json has no servers in it"),
@@ -168,6 +171,45 @@ def test_a_link_is_followed(file, tmp_path, capsys):
     assert (dotfiles / "mcp.json").read_bytes() == MINE.encode()
 
 
+def test_the_config_of_a_program_of_windows_is_left_alone(file, capsys, monkeypatch):
+    monkeypatch.setattr("extproxy.cli.attach.hosts.of_windows", lambda _: True)
+    assert run(["attach", "mcp.json", "--yes"]) == 2
+    assert "a program of Windows reads mcp.json, and cannot start the extproxy of this system" in said(capsys, file)
+    assert file.read_bytes() == MINE.encode()
+
+
+def test_a_link_to_nothing_is_told(file, capsys):
+    file.unlink()
+    file.symlink_to("gone")
+    assert run(["attach", "mcp.json"]) == 2
+    assert "mcp.json is a link to nothing" in said(capsys, file)
+
+
+def test_a_config_that_changes_while_it_asks_is_left_alone(file, capsys, monkeypatch):
+    def somebody_writes(*_, **__):
+        file.write_text("{}")
+        return True
+
+    monkeypatch.setattr("extproxy.cli.editing.sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("extproxy.cli.editing.sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("extproxy.cli.editing.click.confirm", somebody_writes)
+    assert run(["attach", "mcp.json"]) == 2
+    assert "has changed in the meantime, so nothing was written" in said(capsys, file)
+    assert file.read_text() == "{}"
+    assert sorted(path.name for path in file.parent.iterdir()) == ["home", "mcp.json"]
+
+
+def test_attached_with_an_extproxy_that_is_gone_is_told(file, capsys):
+    run(["attach", "mcp.json", "--yes"])
+    capsys.readouterr()
+    assert run(["attach", "mcp.json"]) == 0
+    told = "weather: attached with /opt/bin/extproxy, which is not there any more: detach it and attach it again"
+    assert told in said(capsys, file)
+    file.write_bytes(file.read_bytes().replace(b"/opt/bin/extproxy", b"extproxy"))
+    assert run(["attach", "mcp.json"]) == 0
+    assert "weather: already attached" in said(capsys, file)
+
+
 # ---- found by name
 
 
@@ -178,7 +220,7 @@ def test_a_host_that_keeps_no_config_here_says_where_was_looked(home, capsys):
 
 def test_a_name_that_is_neither_file_nor_host_says_the_hosts(capsys):
     assert run(["attach", "cursr"]) == 2
-    assert "there is no file cursr; the hosts whose config can be found by name are claude-code," in (
+    assert "there is no file 'cursr'; the hosts whose config can be found by name are claude-code," in (
         capsys.readouterr().err
     )
 
@@ -191,6 +233,40 @@ def test_a_project_config_comes_before_the_users(home, tmp_path):
     assert run(["attach", "cursor", "--yes"]) == 0
     assert "extproxy" in (tmp_path / ".cursor" / "mcp.json").read_text()
     assert "extproxy" not in (home / ".cursor" / "mcp.json").read_text()
+
+
+@pytest.mark.parametrize("name", ["Cursor", "cursor", "CURSOR"])
+def test_a_host_is_found_whatever_the_case_of_its_name(home, name):
+    (home / ".cursor").mkdir()
+    (home / ".cursor" / "mcp.json").write_text('{"mcpServers": {"a": {"command": "x"}}}')
+    assert run(["attach", name, "--yes"]) == 0
+    assert "extproxy" in (home / ".cursor" / "mcp.json").read_text()
+
+
+def test_a_server_that_none_of_a_hosts_configs_has_is_told_of_each(home, tmp_path, capsys):
+    for place, server in ((home, "a"), (tmp_path, "b")):
+        (place / ".cursor").mkdir()
+        (place / ".cursor" / "mcp.json").write_text(json.dumps({"mcpServers": {server: {"command": "x"}}}))
+    assert run(["attach", "cursor", "--server", "c"]) == 2
+    error = capsys.readouterr().err
+    assert "has no server 'c'; it has 'b'; " in error
+    assert "has no server 'c'; it has 'a'" in error
+
+
+def test_detaching_by_a_hosts_name_finds_the_config_that_is_attached(home, tmp_path, capsys):
+    (home / ".cursor").mkdir()
+    mine = home / ".cursor" / "mcp.json"
+    mine.write_text('{"mcpServers": {"a": {"command": "x"}}}')
+    assert run(["attach", "cursor", "--yes"]) == 0
+    (tmp_path / ".cursor").mkdir()
+    project = tmp_path / ".cursor" / "mcp.json"
+    project.write_text('{"mcpServers": {"a": {"command": "y"}}}')
+    assert run(["detach", "cursor", "--yes"]) == 0
+    assert mine.read_text() == '{"mcpServers": {"a": {"command": "x"}}}'
+    assert project.read_text() == '{"mcpServers": {"a": {"command": "y"}}}'
+    capsys.readouterr()
+    assert run(["detach", "cursor", "--yes"]) == 0
+    assert f"no server in {project} is attached" in capsys.readouterr().out
 
 
 MANIFEST = '{\n  "name": "weather",\n  "exec": "./weather",\n  "enabled": true\n}\n'
@@ -285,6 +361,21 @@ def test_the_words_that_start_extproxy_are_absolute(monkeypatch):
     start, *rest = own_command()
     assert os.path.isabs(start)
     assert rest[-1] == "wrap"
+
+
+def test_a_folder_with_modules_of_our_names_does_not_matter_where_a_python_starts_us(lab, monkeypatch):
+    monkeypatch.undo()
+    from extproxy.cli.attach import own_command
+
+    monkeypatch.setattr(sys, "argv", ["/x/extproxy/__main__.py"])
+    monkeypatch.setattr("extproxy.cli.attach.shutil.which", lambda _: None)
+    command = own_command()
+    assert command == [sys.executable, "-P", "-m", "extproxy", "wrap"]
+    for name in ("extproxy", "signal", "click"):
+        (lab.folder / f"{name}.py").write_text("raise SystemExit('not this one')\n")
+    result = lab.run([*command, "--help"], b"", cwd=lab.folder)
+    assert result.status == 0
+    assert b"put `extproxy wrap --` before" in result.out.lower()
 
 
 def test_settings_of_a_project_without_servers_are_passed_over(home, tmp_path, capsys):

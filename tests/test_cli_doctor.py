@@ -25,7 +25,7 @@ CHECKS = [
 def state(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("EXTPROXY_DIR", str(tmp_path / "state"))
-    monkeypatch.setattr(running, "GRACE", 0.5)
+    monkeypatch.setattr(running, "GRACE", 20.0)
 
 
 @pytest.mark.parametrize("look", [Look(), Look(colour=True), Look(unicode=False)], ids=["plain", "colour", "ascii"])
@@ -63,6 +63,11 @@ def test_json_is_one_object(capsys):
     assert checks["stdout"]["level"] == "problem"
     assert checks["stdout"]["todo"]
     assert checks["versions"] == {**checks["versions"], "level": "fine", "todo": ""}
+
+
+def test_json_is_made_of_a_command_that_is_no_utf_8_too(capsys):
+    assert run(["doctor", "--json", "bad\udcff"]) == 1
+    assert json.loads(capsys.readouterr().out)["command"] == ["bad\\udcff"]
 
 
 def test_a_handshake_is_said(capsys):

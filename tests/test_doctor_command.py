@@ -157,7 +157,19 @@ def test_a_script_is_there_and_its_interpreters_own(place, command, says):
 
 
 @pytest.mark.parametrize(
-    "command", [["python", "-m", "server"], ["node", "-e", "1"], ["bash", "-c", "x"], ["python"], ["tool", "no.py"]]
+    "command",
+    [
+        ["python", "-m", "server"],
+        ["python", "-um", "server"],
+        ["python", "-mserver"],
+        ["node", "-e", "1"],
+        ["node", "-pe", "1"],
+        ["bash", "-c", "x"],
+        ["bash", "-lc", "npx -y x"],
+        ["bash", "-euo", "pipefail", "-c", "x"],
+        ["python"],
+        ["tool", "no.py"],
+    ],
 )
 def test_where_no_script_is_named_none_is_missed(place, command):
     put(place / "shell" / command[0])
@@ -180,6 +192,14 @@ def test_a_script_by_its_whole_path_is_fine(place):
         (["run", "--rm", "-i", "image"], "fine", "problem"),
         (["run", "--interactive", "image"], "fine", "problem"),
         (["ps"], "fine", "problem"),
+        (["run", "-i", "--name", "x", "image", "-t", "3"], "fine", "problem"),
+        (["run", "-dit", "image"], "problem stdout: with -d nobody hears the container", "stdin:"),
+        (
+            ["exec", "weather", "node"],
+            "problem stdin: without -i the container hears nothing => write docker exec -i",
+            "-t",
+        ),
+        (["compose", "up"], "fine", "problem"),
     ],
 )
 def test_containers_have_stdin_and_no_terminal(place, options, says, silent):
@@ -209,3 +229,60 @@ def test_a_file_that_cannot_be_read_may_still_be_run(place, monkeypatch):
 
     monkeypatch.setattr("builtins.open", refuse)
     assert told(place, os.fspath(place / "here" / "x")) == "fine command: here/x => "
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        ("", "problem command: it is empty"),
+        (" ", "problem command: it is empty"),
+        ("npx -y @a/b", "there is no file 'npx -y @a/b', with spaces in its name => write npx -y @a/b without quotes"),
+        ("npx.cmd", "npx.cmd is not found => that is of Windows: write npx"),
+        ("cmd", "cmd is not found => that is of Windows: leave it away"),
+    ],
+)
+def test_a_command_that_is_none_says_what_is_wrong_with_it(place, command, says):
+    assert says in told(place, command)
+
+
+def test_a_file_with_spaces_in_its_name_is_a_file(place):
+    put(place / "here" / "my tool")
+    assert "fine command: ./my tool is here/my tool" in told(place, "./my tool", chosen=True)
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        ["env"],
+        ["env", "-i", "-u", "X", "A=1"],
+        ["extproxy", "wrap", "--"],
+        ["extproxy", "wrap", "-o", "file"],
+        ["python3", "-P", "-m", "extproxy", "wrap", "--"],
+        ["env", "A=1", "extproxy", "wrap", "--"],
+    ],
+    ids=" ".join,
+)
+def test_what_env_and_our_own_wrap_start_is_looked_at_too(place, before):
+    for name in ("env", "extproxy", "python3", "tool"):
+        put(place / "desktop" / name)
+    said = told(place, *before, "tool", "x")
+    assert f"fine command: {before[0]} is desktop/{before[0]}" in said
+    assert "fine command: tool is desktop/tool" in said
+    assert "problem command: toool is not found" in told(place, *before, "toool")
+
+
+def test_a_virtual_environment_whose_python_is_gone_is_told(place):
+    (place / "tools" / "bin").mkdir(parents=True)
+    (place / "tools" / "pyvenv.cfg").touch()
+    (place / "tools" / "bin" / "python").symlink_to("/gone/python3.12")
+    said = told(place, str(place / "tools" / "bin" / "python"), "-m", "weather")
+    assert said == "problem command: tools/bin/python is a link to nothing => make the virtual environment tools anew"
+    put(place / "here" / "weather", f"#!{place}/gone/.venv/bin/python\n")
+    said = told(place, "./weather", chosen=True)
+    assert "is run by gone/.venv/bin/python, which is not there" in said
+    assert "=> make the virtual environment gone/.venv anew and install it there again" in said
+
+
+def test_an_interpreter_that_is_a_folder_cannot_be_run(place):
+    put(place / "here" / "x", f"#!{place}/here\n")
+    assert "problem file: here/x is run by here, which cannot be run" in told(place, "./x", chosen=True)

@@ -16,9 +16,11 @@ ASK = b'{"id":1}\n'
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch):
-    monkeypatch.setattr(running, "GRACE", 0.5)
-    monkeypatch.setattr(running, "LAST_WORDS", 0.2)
+def patient(monkeypatch):
+    """What a program does in time on a quiet machine is not late on a busy one."""
+    monkeypatch.setattr(running, "GRACE", 20.0)
+    monkeypatch.setattr(running, "LAST_WORDS", 20.0)
+    monkeypatch.setattr(running, "SLOW", 8.0)
 
 
 def told(code, handshake=b"", seconds=20.0, folder="/"):
@@ -81,6 +83,36 @@ def test_a_command_that_ends_at_once_is_told_with_its_last_words():
     assert "with signal 6" in told("import os; os.abort()")
 
 
+@pytest.mark.parametrize(
+    ("errors", "words"),
+    [
+        (
+            "npm error code E404\nnpm error 404 Not Found - GET https://x/y\nnpm error 404\n"
+            "npm error 404 Note that you can also\nnpm error A complete log of this run can be found in: /x",
+            "code E404 | 404 Not Found - GET https://x/y",
+        ),
+        (
+            "node:internal/x:1\n  throw err;\n  ^\n\nError: Cannot find module '/x.js'\n    at Module (node:1)\n"
+            "  requireStack: []\n}\n\nNode.js v24.1.0",
+            "Error: Cannot find module '/x.js'",
+        ),
+        ("Traceback (most recent call last):\n  File 'x'\nKeyError: 'TOKEN'", "KeyError: 'TOKEN'"),
+        ("one\ntwo\n\nthree\nfour\n", "two | three | four"),
+    ],
+    ids=["npm", "node", "python", "other"],
+)
+def test_the_last_words_are_those_that_tell_why(errors, words):
+    (check, *_) = judged(Ran(ended=0.1, status=1, errors=errors.encode()), b"")
+    assert check.text.endswith(f"; its last words: {words}")
+
+
+def test_a_frame_without_an_end_of_line_is_told():
+    code = f"import sys; print('{FRAME}', end='', flush=True); sys.stdin.read()"
+    said = told(code, seconds=0.5)
+    assert "problem frame: its first frame has no end of line" in said
+    assert "end each frame with a line feed" in said
+
+
 def test_a_command_that_asks_for_a_terminal_is_told():
     code = "import sys; sys.exit('the input device is not a TTY')"
     assert "problem terminal: it asks for a terminal" in told(code)
@@ -91,7 +123,8 @@ def test_it_has_no_terminal():
     assert "No such device or address" in told(code)
 
 
-def test_a_command_that_goes_on_after_its_stdin_is_ended():
+def test_a_command_that_goes_on_after_its_stdin_is_ended(monkeypatch):
+    monkeypatch.setattr(running, "GRACE", 1.0)
     code = f"import signal; print('{FRAME}', flush=True)\nwhile True: signal.pause()"
     assert "warning end: it went on after its stdin was closed, until SIGTERM" in told(code)
     code = f"import signal; signal.signal(15, signal.SIG_IGN); {code.removeprefix('import signal; ')}"
@@ -103,7 +136,8 @@ def test_an_end_with_another_status_is_a_warning():
     assert "warning end: it ended when its stdin was closed, with status 1; its last words: broken" in told(code)
 
 
-def test_nothing_is_left_behind(tmp_path):
+def test_nothing_is_left_behind(tmp_path, monkeypatch):
+    monkeypatch.setattr(running, "LAST_WORDS", 0.2)
     pid = tmp_path / "pid"
     code = (
         "import subprocess, sys; child = subprocess.Popen(['/bin/cat'], stdin=subprocess.PIPE);"

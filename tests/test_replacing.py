@@ -7,7 +7,7 @@ import os
 import pytest
 
 from extproxy.attach import replacing
-from extproxy.attach.replacing import BACKUP, ReplacingError, back_up, needless_backups, replace
+from extproxy.attach.replacing import BACKUP, ReplacingError, back_up, needless_backups, replace, replace_with_copy
 
 
 @pytest.fixture
@@ -94,3 +94,49 @@ def test_a_copy_can_be_read_by_whom_the_file_can_be_read(file):
 def test_without_a_copy_nothing_is_done(file):
     with pytest.raises(ReplacingError, match="cannot keep a copy"):
         back_up(str(file.parent / "no-such-folder" / "mcp.json"), b"old")
+
+
+def test_a_file_that_something_is_mounted_on_is_written_itself(file, monkeypatch):
+    def busy(*_):
+        raise OSError(16, "Device or resource busy")
+
+    monkeypatch.setattr(replacing.os, "replace", busy)
+    before = file.stat().st_ino
+    assert replace_with_copy(str(file), b"old", b"new") == f"{file}{BACKUP}"
+    assert (file.read_bytes(), file.stat().st_ino) == (b"new", before)
+    assert sorted(os.listdir(file.parent)) == [file.name, f"{file.name}{BACKUP}"]
+
+
+@pytest.mark.parametrize("had_one", [False, True])
+def test_a_write_that_fails_leaves_no_copy_that_was_not_there(file, monkeypatch, had_one):
+    if had_one:
+        back_up(str(file), b"old")
+    files = sorted(os.listdir(file.parent))
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(replacing.os, "fsync", full)
+    with pytest.raises(ReplacingError, match="No space left"):
+        replace_with_copy(str(file), b"old", b"new")
+    assert sorted(os.listdir(file.parent)) == files
+    with pytest.raises(ReplacingError, match="has changed in the meantime"):
+        replace_with_copy(str(file), b"older", b"new")
+    assert sorted(os.listdir(file.parent)) == files
+
+
+def test_a_copy_stays_when_the_file_was_written_in_part(file, monkeypatch):
+    def half(path, *_):
+        file.write_bytes(b"ne")
+        raise ReplacingError("cannot write it")
+
+    monkeypatch.setattr(replacing, "replace", half)
+    with pytest.raises(ReplacingError, match="cannot write it"):
+        replace_with_copy(str(file), b"old", b"new")
+    assert (file.parent / f"{file.name}{BACKUP}").read_bytes() == b"old"
+
+
+def test_what_is_no_file_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ReplacingError, match="is no file with a content of its own"):
+        replacing.read(str(tmp_path / "pipe"))

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Final
 
 HOSTS: Final = {
-    "claude-code": (".mcp.json", "~/.claude.json"),
+    "claude-code": (".mcp.json", "{claude}/.claude.json"),
     "claude-desktop": ("{data}/Claude/claude_desktop_config.json",),
     "codex": (".codex/config.toml", "{codex}/config.toml"),
     "cursor": (".cursor/mcp.json", "~/.cursor/mcp.json"),
     "gemini-cli": (".gemini/settings.json", "~/.gemini/settings.json"),
+    "opencode": (
+        "opencode.json",
+        "opencode.jsonc",
+        "{config}/opencode/opencode.json",
+        "{config}/opencode/opencode.jsonc",
+    ),
     "vscode": (".vscode/mcp.json", "{data}/Code/User/mcp.json"),
     "windsurf": ("~/.codeium/windsurf/mcp_config.json",),
     "zed": (".zed/settings.json", "{zed}/settings.json"),
@@ -19,9 +26,21 @@ HOSTS: Final = {
 }
 """Each host with the places of its config, a project's before the user's; the first that is there counts.
 
-`{data}` is where programs with windows keep their settings, `{codex}` and `{zot}` are `$CODEX_HOME` and `$ZOT_HOME`,
-`{zed}` is Zed's folder, `{server}` an extension's name.
+`{data}` is where programs with windows keep their settings, `{config}` where others do, `{zed}` is Zed's folder;
+`{claude}`, `{codex}` and `{zot}` are `$CLAUDE_CONFIG_DIR`, `$CODEX_HOME` and `$ZOT_HOME`; `{server}` is an extension's
+name.
 """
+
+
+def host_named(word: str) -> str:
+    """The host that somebody means, whatever its case and spaces: `VS Code` is `vscode`; empty when it is none."""
+    plain = re.sub(r"[\s_-]", "", word).lower()
+    return next((host for host in HOSTS if host.replace("-", "") == plain), "")
+
+
+def of_windows(path: str) -> bool:
+    """Whether WSL sees a program of Windows keep its settings at a path."""
+    return re.match(r"/mnt/[a-z]/Users/[^/]+/(AppData/|\.)", path) is not None
 
 
 def places(host: str, server: str, platform: str, environ: Mapping[str, str], home: str) -> list[str]:
@@ -30,7 +49,9 @@ def places(host: str, server: str, platform: str, environ: Mapping[str, str], ho
     Relative ones are a project's: they begin in the current folder.
     """
     words = {
+        "claude": environ.get("CLAUDE_CONFIG_DIR") or home,
         "codex": environ.get("CODEX_HOME") or f"{home}/.codex",
+        "config": _config(environ, home),
         "data": _data(platform, environ, home),
         "server": server,
         "zed": _zed(platform, environ, home),
@@ -50,6 +71,10 @@ def _data(platform: str, environ: Mapping[str, str], home: str) -> str:
         return f"{home}/Library/Application Support"
     if platform == "win32":
         return environ.get("APPDATA") or f"{home}/AppData/Roaming"
+    return _config(environ, home)
+
+
+def _config(environ: Mapping[str, str], home: str) -> str:
     config = environ.get("XDG_CONFIG_HOME", "")
     return config if config.startswith("/") else f"{home}/.config"
 

@@ -82,6 +82,11 @@ def parse(text: str) -> Node:
     return node
 
 
+def is_blank(text: str) -> bool:
+    """Whether nothing but white space and comments is there."""
+    return _Reader(text).blank(1 if text.startswith("\ufeff") else 0) == len(text)
+
+
 def edited(text: str, edits: Iterable[Edit]) -> str:
     """`text` with all the edits made. They must not overlap."""
     pieces = []

@@ -25,6 +25,8 @@ class ReplacingError(ExtproxyError):
 def read(path: str) -> bytes:
     """The content of a file; ReplacingError when it cannot be read."""
     try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise ReplacingError(f"{path} is no file with a content of its own")
         with open(path, "rb") as file:
             return file.read()
     except OSError as error:
@@ -37,8 +39,7 @@ def replace(path: str, old: bytes, new: bytes) -> None:
     ReplacingError when the file no longer holds `old`, or cannot be written;
     it then holds what it held before.
     """
-    if read(path) != old:
-        raise ReplacingError(f"{path} has changed in the meantime, so nothing was written: try again")
+    _see_unchanged(path, old)
     folder, name = os.path.split(path)
     other = os.path.join(folder, f".{name}.extproxy-{os.getpid()}")
     try:
@@ -49,18 +50,25 @@ def replace(path: str, old: bytes, new: bytes) -> None:
                 file.write(new)
                 file.flush()
                 os.fsync(file.fileno())
-            if status.st_nlink > 1 or not _like(path, other, status):
-                # A new file could not be what the old one is: its content is replaced instead.
+            # A new file cannot always be what the old one is, or take its place, where something is mounted on it or
+            # the folder keeps files for their owners: then its content is replaced.
+            if status.st_nlink > 1 or not _like(path, other, status) or not _takes_the_place(other, path):
                 with open(path, "r+b") as file:
                     file.write(new)
                     file.truncate()
-            else:
-                os.replace(other, path)
         finally:
             with suppress(FileNotFoundError):
                 os.unlink(other)
     except OSError as error:
         raise ReplacingError(f"cannot write {path}: {error.strerror}") from None
+
+
+def _takes_the_place(other: str, path: str) -> bool:
+    try:
+        os.replace(other, path)
+    except OSError:
+        return False
+    return True
 
 
 def _like(path: str, other: str, status: os.stat_result) -> bool:
@@ -73,6 +81,30 @@ def _like(path: str, other: str, status: os.stat_result) -> bool:
     except PermissionError:
         return False
     return stat.S_IMODE(os.stat(other).st_mode) == stat.S_IMODE(status.st_mode)
+
+
+def replace_with_copy(path: str, old: bytes, new: bytes) -> str:
+    """Put `new` in the place of `old` and keep `old` beside it; the name of the copy.
+
+    ReplacingError as for `replace`; no new copy is left then.
+    """
+    _see_unchanged(path, old)
+    before = needless_backups(path, old)
+    copy = back_up(path, old)
+    try:
+        replace(path, old, new)
+    except ReplacingError:
+        if copy not in before:
+            with suppress(OSError, ReplacingError):
+                _see_unchanged(path, old)  # else the copy may be all that there is of it
+                os.unlink(copy)
+        raise
+    return copy
+
+
+def _see_unchanged(path: str, old: bytes) -> None:
+    if read(path) != old:
+        raise ReplacingError(f"{path} has changed in the meantime, so nothing was written: try again")
 
 
 def back_up(path: str, content: bytes) -> str:

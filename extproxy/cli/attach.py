@@ -9,8 +9,8 @@ import tempfile
 
 import click
 
-from extproxy.attach import replacing
-from extproxy.attach.config import Server, attaching, wrapped_at
+from extproxy.attach import hosts, replacing
+from extproxy.attach.config import Server, attaching
 from extproxy.cli import editing
 from extproxy.errors import UsageError
 
@@ -23,10 +23,13 @@ from extproxy.errors import UsageError
 def attach(config: str, names: tuple[str, ...], yes: bool, color: str) -> None:
     """Put `extproxy wrap` before the commands of the servers in CONFIG.
 
-    CONFIG is a host's own file: zot's extension.json (or its folder), JSON with
-    mcpServers, servers, mcp.servers, context_servers or agent_servers, or TOML
-    with mcp_servers. Or it is the name of a host: claude-code, claude-desktop,
-    codex, cursor, gemini-cli, vscode, windsurf, zed, zot.
+    CONFIG is a host's own file: zot's extension.json (or its folder), JSON
+    with mcpServers, servers, mcp.servers, mcp, context_servers or
+    agent_servers, or TOML with mcp_servers. Or it is the name of a host:
+
+    \b
+      claude-code  claude-desktop  codex  cursor  gemini-cli  opencode
+      vscode  windsurf  zed  zot
 
     The difference is shown first, then it asks. Only the command and the args
     of these servers change; comments, order and formatting stay. A copy of the
@@ -46,6 +49,11 @@ def attach(config: str, names: tuple[str, ...], yes: bool, color: str) -> None:
     if os.name != "posix":
         raise UsageError("wrap does not work on this system yet, so a server that it stands before would not start")
     found = editing.find(config, names)
+    if hosts.of_windows(found.path):
+        raise UsageError(
+            f"a program of Windows reads {found.path}, and cannot start the extproxy of this system: "
+            "where a server's command is wsl.exe, put extproxy wrap -- before its args by hand"
+        )
     wrapper = own_command()
     edits = []
     attached = []
@@ -53,8 +61,14 @@ def attach(config: str, names: tuple[str, ...], yes: bool, color: str) -> None:
         _remark(server, found.path)
         if server.obstacle:
             editing.say(f"{server.name}: {server.obstacle}")
-        elif wrapped_at(server.words(), editing.command_at) is not None:
-            editing.say(f"{server.name}: already attached")
+        elif editing.is_attached(server):
+            start = server.words()[0]
+            gone = os.path.isabs(start) and not os.path.exists(start)
+            editing.say(
+                f"{server.name}: attached with {start}, which is not there any more: detach it and attach it again"
+                if gone
+                else f"{server.name}: already attached"
+            )
             attached.append(server.name)
         else:
             edits += attaching(found.text, server, wrapper)
@@ -67,8 +81,7 @@ def attach(config: str, names: tuple[str, ...], yes: bool, color: str) -> None:
     if not edits:
         return
     content = editing.change(found, edits, yes, color)
-    copy = replacing.back_up(found.path, found.content)
-    replacing.replace(found.path, found.content, content)
+    copy = replacing.replace_with_copy(found.path, found.content, content)
     editing.say(f"attached {', '.join(attached)}; what was there is in {copy}")
     editing.say("The host reads its config when it starts, or when it reloads its servers.")
     for variable in ("EXTPROXY_DIR", "XDG_STATE_HOME"):
@@ -82,7 +95,7 @@ def _remark(server: Server, path: str) -> None:
         editing.say(f"{server.name}: {remark}")
     if server.obstacle:
         return
-    command = server.command.value
+    command = server.words()[0]
     if " " in command.strip() and not os.path.exists(os.path.join(os.path.dirname(path), command)):
         editing.say(
             f"{server.name}: there are spaces in {server.key}: behind extproxy it is one file's name; "
@@ -99,7 +112,7 @@ def own_command() -> list[str]:
             break
     else:
         path = ""
-    start = [path] if path else [sys.executable, "-m", "extproxy"]
+    start = [path] if path else [sys.executable, "-P", "-m", "extproxy"]
     cache = os.path.join(os.path.expanduser("~"), ".cache", "")
     if start[0].startswith((os.path.join(tempfile.gettempdir(), ""), cache)):
         editing.say(f"{start[0]} is in a place that is cleared now and then: install extproxy for good first.")

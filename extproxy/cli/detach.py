@@ -20,19 +20,25 @@ from extproxy.cli import editing
 def detach(config: str, names: tuple[str, ...], yes: bool, color: str) -> None:
     """Take `extproxy wrap` away from the commands of the servers in CONFIG.
 
-    CONFIG is what it is for `extproxy attach`. The file comes back byte for
+    CONFIG is what it is for `extproxy attach`; of a host's files the first one
+    counts in which a server is attached. The file comes back byte for
     byte; where it was edited in between, only our part goes. The copy beside
     it is removed when it holds just what the file holds again.
 
     \b
     Exit status: 0 detached, or not attached; 1 nobody said yes; 2 it cannot
     be done.
+
+    \b
+    Examples:
+      extproxy detach .mcp.json
+      extproxy detach zot --server weather
     """
-    found = editing.find(config, names)
+    found = editing.find(config, names, attached=True)
     edits = []
     detached = []
     for server in editing.asked_for(found, names):
-        mine = [] if server.obstacle else detaching(found.text, server, editing.command_at)
+        mine = detaching(found.text, server, editing.command_at)
         if mine:
             edits += mine
             detached.append(server.name)
@@ -44,8 +50,11 @@ def detach(config: str, names: tuple[str, ...], yes: bool, color: str) -> None:
         return
     content = editing.change(found, edits, yes, color)
     needless = replacing.needless_backups(found.path, content)
-    copy = "" if needless else replacing.back_up(found.path, found.content)
-    replacing.replace(found.path, found.content, content)
+    if needless:
+        copy = ""
+        replacing.replace(found.path, found.content, content)
+    else:
+        copy = replacing.replace_with_copy(found.path, found.content, content)
     for path in needless:
         with suppress(OSError):
             os.unlink(path)

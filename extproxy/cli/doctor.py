@@ -62,7 +62,7 @@ def doctor(
     Examples:
       extproxy doctor npx -y @scope/server
       extproxy doctor --run python server.py
-      extproxy doctor --run --handshake '{"jsonrpc":"2.0","id":1,"method":"ping"}' ./server
+      extproxy doctor --run --handshake '{"id":1,"method":"ping"}' ./server
     """
     if not command and (really or handshake or folder):
         raise click.UsageError("--run, --handshake and --cwd need a COMMAND")
@@ -74,7 +74,8 @@ def doctor(
     bad = any(check.level is Level.PROBLEM for check in checks)
     screen = Screen(sys.stdout, color)
     if as_json:
-        found = {"extproxy": __version__, "command": command, "fine": not bad, "checks": checks}
+        words = [word.encode("utf-8", "backslashreplace").decode() for word in command]
+        found = {"extproxy": __version__, "command": words, "fine": not bad, "checks": checks}
         screen.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
     else:
         for line in drawn(checks, Look(screen.colour, screen.unicode)):

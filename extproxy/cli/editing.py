@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import os
-import re
 import sys
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 
 import click
 from msgspec import Struct
@@ -15,7 +12,8 @@ from rich.segment import Segment
 from rich.style import Style
 
 from extproxy.attach import config, hosts, jsonc, replacing
-from extproxy.attach.config import Server
+from extproxy.attach.config import Server, wrapped_at
+from extproxy.attach.showing import difference
 from extproxy.errors import ExtproxyError, UsageError
 from extproxy.proxy.options import read_options
 from extproxy.render.look import BAD, PLAIN, QUIET, STRONG, Look
@@ -23,7 +21,6 @@ from extproxy.safe import safe
 from extproxy.terminal import Screen
 
 MANIFEST = "extension.json"
-_LINES = re.compile(r"[^\n]*\n|[^\n]+")
 _ADDED = Style(color="green")
 
 
@@ -45,17 +42,32 @@ class NotThereError(UsageError):
     """A config that has none of the servers that are meant."""
 
 
-def find(place: str, names: Sequence[str]) -> Config:
+def find(place: str, names: Sequence[str], attached: bool = False) -> Config:
     """The config that CONFIG means: a file, an extension's folder, or a host's name.
 
+    Of several the first one counts that has the servers; with `attached` the
+    first one in which one of them is attached, where there is such a one.
     UsageError when there is none, or when it has no server of these names.
     """
-    paths = _paths(place, names)
-    for path in paths[:-1]:
-        # A project's settings often say nothing of servers: then the user's count. A broken file is told.
-        with suppress(NotThereError):
-            return _read(path, names)
-    return _read(paths[-1], names)
+    first = None
+    reasons = []
+    for path in _paths(place, names):
+        try:
+            found = _read(path, names)
+        except NotThereError as error:
+            # A project's settings often say nothing of servers: then the user's count. A broken file is told.
+            reasons.append(str(error))
+            continue
+        if not attached or any(is_attached(server) for server in asked_for(found, names)):
+            return found
+        first = first or found
+    if first is None:
+        raise NotThereError("; ".join(reasons))
+    return first
+
+
+def is_attached(server: Server) -> bool:
+    return wrapped_at(server.words(), command_at) is not None
 
 
 def _read(path: str, names: Sequence[str]) -> Config:
@@ -85,14 +97,17 @@ def _paths(place: str, names: Sequence[str]) -> list[str]:
     manifest = os.path.join(place, MANIFEST)
     if os.path.isfile(manifest):
         return [manifest]
-    if os.path.exists(place) and not (place in hosts.HOSTS and os.path.isdir(place)):
+    host = hosts.host_named(place)
+    if os.path.exists(place) and not (host and os.path.isdir(place)):
         if os.path.isdir(place):
             raise UsageError(f"{place} is a folder without an {MANIFEST}: name the file")
         return [place]
-    if place not in hosts.HOSTS:
+    if not host:
+        if os.path.islink(place):
+            raise UsageError(f"{place} is a link to nothing")
         known = ", ".join(hosts.HOSTS)
-        raise UsageError(f"there is no file {place}; the hosts whose config can be found by name are {known}")
-    return _of_host(place, names)
+        raise UsageError(f"there is no file {place!r}; the hosts whose config can be found by name are {known}")
+    return _of_host(host, names)
 
 
 def _of_host(host: str, names: Sequence[str]) -> list[str]:
@@ -149,7 +164,7 @@ def change(config: Config, edits: Iterable[jsonc.Edit], yes: bool, color: str) -
     except UnicodeEncodeError:
         raise UsageError("the path of extproxy is not UTF-8, so it cannot be written into a config") from None
     screen = Screen(sys.stdout, color)
-    for line in _difference(config.path, _veiled(config.text), _veiled(text), Look(screen.colour, screen.unicode)):
+    for line in _drawn(difference(config.path, config.text, text), Look(screen.colour, screen.unicode)):
         screen.write(line)
     screen.flush()
     if not yes:
@@ -166,27 +181,11 @@ class NotDoneError(ExtproxyError):
     status = 1
 
 
-def _veiled(text: str) -> str:
-    """The text with the values in env and headers covered: what is shown may be shown to others."""
-    return jsonc.edited(
-        text,
-        [
-            jsonc.Edit(value.start, value.end, '"***"')
-            for server in config.servers(text)
-            for part in (server.entry.get("env"), server.entry.get("headers"))
-            for _, value in (part.members or () if part is not None else ())
-            if isinstance(value.value, str) and value.value
-        ],
-    )
-
-
-def _difference(path: str, old: str, new: str, look: Look) -> Iterable[str]:
-    lines = difflib.unified_diff(_LINES.findall(old), _LINES.findall(new), path, path)
+def _drawn(lines: Iterable[str], look: Look) -> Iterable[str]:
     for number, line in enumerate(lines):
-        style = STRONG if number < 2 else {"+": _ADDED, "-": BAD, "@": QUIET}.get(line[0], PLAIN)
-        # Tabs and line endings are how the file is written: they are shown as such, not as escapes.
-        shown = "\t".join(map(look.safe, line.rstrip("\r\n").split("\t")))
-        yield look.line([Segment(shown, style)])
+        style = STRONG if number < 2 else {"+": _ADDED, "-": BAD, "@": QUIET}.get(line[:1], PLAIN)
+        # Tabs are how the file is written: they are shown as such, not as escapes.
+        yield look.line([Segment("\t".join(map(look.safe, line.split("\t"))), style)])
 
 
 def say(text: str) -> None:

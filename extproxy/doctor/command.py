@@ -8,8 +8,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from extproxy.attach.config import wrapped_at
 from extproxy.doctor.checks import Check, fine, problem, warning
 from extproxy.doctor.lookup import Surroundings, candidates, manager, runs, search, shown
+from extproxy.errors import UsageError
+from extproxy.naming import CONTAINERS, behind_launcher
+from extproxy.proxy.options import read_options
 from extproxy.safe import safe
 
 _LONGEST: Final = 255  # bytes of a first line that Linux looks at
@@ -34,20 +38,43 @@ _RUNS: Final = {
 }
 """The endings of what each interpreter runs."""
 _VALUED: Final = {"-W", "-X", "-r", "--require", "--import", "--loader", "-C", "--conditions", "--env-file", "-I", "-o"}
-_NO_SCRIPT: Final = {"-m", "-c", "-e", "--eval", "-p", "--print", "-"}
+_NO_SCRIPT: Final = {
+    **dict.fromkeys(("bash", "sh", "zsh"), re.compile(r"-[a-z]*c|-")),
+    **dict.fromkeys(("python", "pypy"), re.compile(r"-[bBdEhiIOPqRsSuvVx]*[cm].*|-", re.DOTALL)),
+}
+"""Options with which an interpreter runs no file."""
+_NO_FILE: Final = re.compile(r"-[nplw]*[ep]|--eval|--print|-")
+_BY_WINDOWS: Final = re.compile(r"(.+)\.(?:cmd|bat|exe|ps1)|cmd|powershell", re.IGNORECASE)
 
 
 def checked(command: Sequence[str], around: Surroundings) -> Iterator[Check]:
     """All that can be told about a command without running it."""
     yield from _folder(around)
-    file = search(command[0], around.path, around.folder)
-    if not file:
-        yield _not_found(command[0], around)
-        return
-    yield from _on_the_desktop(command[0], file, around)
-    yield from _file(file, around)
-    yield from _script(command, around)
-    yield from _container(command)
+    while command:
+        file = search(command[0], around.path, around.folder)
+        if not file:
+            yield _not_found(command[0], around)
+            return
+        yield from _on_the_desktop(command[0], file, around)
+        yield from _file(file, around)
+        yield from _script(command, around)
+        yield from _container(command)
+        command = _behind(command)
+
+
+def _behind(command: Sequence[str]) -> Sequence[str]:
+    """The command that `env` or our own `wrap` starts in its turn; empty for every other one."""
+    if os.path.basename(command[0]) == "env":
+        return behind_launcher(list(command[1:]), "env")[0]
+    at = wrapped_at(command, _command_at)
+    return command[at:] if at is not None else ()
+
+
+def _command_at(words: Sequence[str]) -> int | None:
+    try:
+        return len(words) - len(read_options(list(words)).command)
+    except UsageError:
+        return None
 
 
 def _folder(around: Surroundings) -> Iterator[Check]:
@@ -67,13 +94,18 @@ def _folder(around: Surroundings) -> Iterator[Check]:
 
 def _not_found(command: str, around: Surroundings) -> Check:
     name = safe(command)
+    if not command.strip():
+        return problem("command", "it is empty", "name the program to start")
     there = candidates(command, around.path, around.folder)
     for file in there:
         if os.path.isdir(file):
             return problem("command", f"{shown(file)} is a folder", "name the file in it that is to be run")
         if not os.path.exists(file):
-            return problem("command", f"{shown(file)} is a link to nothing", "make the link anew")
+            todo = f"make {_environment(file)} anew" if _environment(file) else "make the link anew"
+            return problem("command", f"{shown(file)} is a link to nothing", todo)
         return problem("command", f"{shown(file)} is not executable", f"chmod +x {shown(file)}")
+    if " " in command.strip():
+        return problem("command", f"there is no file {name!r}, with spaces in its name", f"write {name} without quotes")
     if "/" in command:
         return problem("command", f"there is no file {name} (from {shown(around.folder) or 'nowhere'})", _near(command))
     beside = os.path.join(around.folder, command)
@@ -83,11 +115,26 @@ def _not_found(command: str, around: Surroundings) -> Check:
             f"{name} is not found in PATH; there is one in {shown(around.folder)}, where nobody looks",
             f"write ./{name}, or the whole path",
         )
+    windows = _BY_WINDOWS.fullmatch(command)
+    if windows:
+        todo = f"that is of Windows: write {safe(windows[1])}" if windows[1] else "that is of Windows: leave it away"
+        return problem("command", f"{name} is not found", todo)
     return problem(
         "command",
         f"{name} is not found; PATH is {safe(around.path) or 'empty'}",
         _similar(command, around.path) or "install it, or write the whole path of its file",
     )
+
+
+def _environment(file: str) -> str:
+    """The virtual environment that a file is of, in words; empty for none."""
+    folder, place = os.path.split(os.path.dirname(file))
+    mine = place == "bin" and (re.fullmatch(r"\.?v?env|\.?venv.*", os.path.basename(folder)) or _has_config(folder))
+    return f"the virtual environment {shown(folder)}" if mine else ""
+
+
+def _has_config(folder: str) -> bool:
+    return os.path.exists(os.path.join(folder, "pyvenv.cfg"))
 
 
 def _near(command: str) -> str:
@@ -181,12 +228,12 @@ def _first_line(name: str, start: bytes, around: Surroundings) -> Iterator[Check
     interpreter, rest = words[0], words[1] if len(words) > 1 else ""
     if os.path.basename(interpreter) == "env":
         yield from _by_env(name, interpreter, rest, around)
-    elif not runs(os.path.join(around.folder, interpreter)):
-        yield problem(
-            "file",
-            f"{name} is run by {safe(interpreter)}, which is not there",
-            f"write #!/usr/bin/env {safe(os.path.basename(interpreter))}, or install it",
-        )
+    elif not runs(path := os.path.join(around.folder, interpreter)):
+        what = "cannot be run" if os.path.exists(path) else "is not there"
+        todo = f"write #!/usr/bin/env {safe(os.path.basename(interpreter))}, or install it"
+        if _environment(path):
+            todo = f"make {_environment(path)} anew and install it there again"
+        yield problem("file", f"{name} is run by {safe(interpreter)}, which {what}", todo)
     else:
         yield fine("file", f"{name} is run by {safe(interpreter)}")
 
@@ -231,7 +278,7 @@ def _script(command: Sequence[str], around: Surroundings) -> Iterator[Check]:
     interpreter = re.sub(r"[\d.]*(\.exe)?$", "", os.path.basename(command[0]))
     if interpreter not in _RUNS:
         return
-    script = _script_of(command[1:])
+    script = _script_of(command[1:], interpreter)
     if script is None:
         return
     file = os.path.normpath(os.path.join(around.folder, script))
@@ -255,13 +302,14 @@ def _script(command: Sequence[str], around: Surroundings) -> Iterator[Check]:
         )
 
 
-def _script_of(arguments: Sequence[str]) -> str | None:
+def _script_of(arguments: Sequence[str], interpreter: str) -> str | None:
     rest = list(arguments)
+    shell = interpreter in ("bash", "sh", "zsh")
     while rest:
         word = rest.pop(0)
-        if word in _NO_SCRIPT:
+        if _NO_SCRIPT.get(interpreter, _NO_FILE).fullmatch(word):
             return None
-        if word in _VALUED and rest:
+        if (word in _VALUED or (shell and re.fullmatch(r"[-+][a-z]*o", word))) and rest:
             rest.pop(0)
         elif not word.startswith("-"):
             return word
@@ -269,12 +317,17 @@ def _script_of(arguments: Sequence[str]) -> str | None:
 
 
 def _container(command: Sequence[str]) -> Iterator[Check]:
-    """Docker's own traps: -t needs a terminal, and without -i the container has no stdin."""
-    if os.path.basename(command[0]) not in ("docker", "podman", "nerdctl") or "run" not in command[1:]:
+    """Docker's own traps: -t needs a terminal, without -i the container has no stdin, with -d nobody has its stdout."""
+    program = os.path.basename(command[0])
+    own = [word for word in command[1:3] if word in ("run", "exec")]
+    if program not in CONTAINERS or not own or "compose" in command[1:3]:
         return
-    options = [word for word in command[list(command).index("run") + 1 :] if word.startswith("-")]
+    rest, _ = behind_launcher(list(command[1:]), program)
+    options = [word for word in command[1 : len(command) - len(rest)] if word.startswith("-")]
     short = "".join(word[1:] for word in options if re.fullmatch(r"-[itdq]+", word))
     if "t" in short or "--tty" in options:
         yield problem("terminal", "-t asks for a terminal, and a host gives none", "write -i without -t")
+    if "d" in short or "--detach" in options:
+        yield problem("stdout", "with -d nobody hears the container", "leave -d away")
     if "i" not in short and "--interactive" not in options:
-        yield problem("stdin", "without -i the container hears nothing", "write docker run -i")
+        yield problem("stdin", "without -i the container hears nothing", f"write {program} {own[0]} -i")

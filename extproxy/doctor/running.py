@@ -26,6 +26,12 @@ SLOW: Final = 3.0
 _KEPT: Final = 1 << 18  # bytes of each stream that are looked at
 _TERMINAL: Final = re.compile(rb"not a (tty|terminal|TTY)|(needs?|requires?) an? (interactive )?(tty|terminal|TTY)")
 
+_PREFIX: Final = re.compile(rb"npm (error|ERR!)\s*")
+_TELLING: Final = re.compile(
+    rb"(?i:not found|no such|cannot|can't|could not|denied|refused|not permitted|invalid|missing|unknown|failed|fatal|"
+    rb"error:|panic)|\b[A-Z]\w+(Error|Exception)\b|\bE[A-Z]{4,}\b|\bE\d{3}\b"
+)
+
 
 class Ran(Struct):
     """What happened when a command was run."""
@@ -186,7 +192,9 @@ def _ended(ran: Ran) -> Check:
 
 
 def _last_words(errors: bytes) -> str:
-    lines = [line for line in errors.split(b"\n") if line.strip()][-3:]
+    """The last lines that tell why, else just the last ones: behind an error there often is a stack, or advice."""
+    lines = [line for each in errors.split(b"\n") if (line := _PREFIX.sub(b"", each.strip()))]
+    lines = ([line for line in lines if _TELLING.search(line)] or lines)[-3:]
     return "; its last words: " + " | ".join(safe_bytes(line.strip(), 200) for line in lines) if lines else ""
 
 
@@ -197,6 +205,9 @@ def _spoke(ran: Ran, handshake: bytes) -> Iterator[Check]:
             yield warning("frame", text, f"hosts wait about {SLOW:.0f} s: install it, so that nothing is fetched then")
         else:
             yield fine("frame", text)
+    elif _is_frame((ran.said + ran.late).rpartition(b"\n")[2]):
+        text = "its first frame has no end of line, so a host goes on waiting for the rest of it"
+        yield problem("frame", text, "end each frame with a line feed")
     elif ran.late and ran.ended is None:
         text = f"{len(ran.late)} bytes came on stdout only when its stdin was closed: its stdout is buffered"
         todo = "flush after each frame (python -u, PYTHONUNBUFFERED=1, stdbuf -oL)"
