@@ -41,6 +41,7 @@ def test_records_come_back_in_order_with_times_that_never_fall() -> None:
         (wire.HOST, b"one"),
         (wire.CHILD, b"two"),
         (wire.EXIT, b"0"),
+        (wire.END, b""),
     ]
     assert sorted(at for _, at, _ in records) == [at for _, at, _ in records]
 
@@ -73,11 +74,31 @@ def test_a_reader_that_takes_nothing_is_left_behind_and_the_gap_is_told(monkeypa
     tap.close()
     records = TapReader().feed(first + drain(read))
     assert [payload for kind, _, payload in records if kind == wire.HOST] == [b"h" * 5000] * sent + [b"after"]
-    assert [(kind, payload) for kind, _, payload in records][-3:] == [
+    assert [(kind, payload) for kind, _, payload in records][-4:] == [
         (wire.SIGNAL, b"SIGTERM"),
         (wire.LOST, b"0 100 10"),
         (wire.HOST, b"after"),
+        (wire.END, b""),
     ]
+
+
+def test_a_gap_at_the_end_is_told_before_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "PATIENCE", 0.05)
+    read, tap = pipe()
+    while not tap.late:
+        tap.put(wire.HOST, b"h" * 5000)
+    tap.put(wire.HOST, b"lost")
+    first = drain(read)
+    tap.close()
+    records = TapReader().feed(first + drain(read))
+    assert [(kind, payload) for kind, _, payload in records][-2:] == [(wire.LOST, b"4 0 0"), (wire.END, b"")]
+
+
+def test_nothing_comes_after_the_end() -> None:
+    read, tap = pipe()
+    tap.close()
+    assert not tap.put(wire.END_OF_STREAM, bytes((wire.HOST,)))
+    assert [kind for kind, _, _ in TapReader().feed(drain(read))] == [wire.END]
 
 
 def test_a_reader_that_died_ends_the_recording_and_nothing_else() -> None:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
+import pty
+import resource
 import signal
+import subprocess
+import termios
 
 import pytest
 from support import PLAIN_PYTHON, no_traceback, state, until
@@ -34,8 +39,8 @@ def test_a_signal_reaches_the_child_exactly_once(lab, name, to):
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1"])
 def test_a_signal_that_ends_the_child_ends_us_with_its_status(lab, name):
     puppet = lab.puppet()
-    process = lab.wrap(["sleep", "60"])
-    until(lambda: len(lab.processes()) == 3, "waiting for the child")
+    process = lab.wrap(["sleep", "1000"])
+    lab.lines_when_there()
     process.signal(signal.Signals[name])
     assert process.finish(close=False).status == 128 + signal.Signals[name]
     puppet.clear()
@@ -104,6 +109,35 @@ def dispositions(status):
     """Blocked, ignored and caught signals, without 32 and 33: glibc keeps these for its threads."""
     fields = (line.split() for line in status.splitlines())
     return {name: int(mask, 16) & ~(0b11 << 31) for name, mask in fields}
+
+
+def test_a_signal_to_every_process_of_the_session_leaves_a_whole_recording(lab):
+    process = lab.wrap(["cat"])
+    process.send(b"{}\n")
+    assert process.out.line() == b"{}\n"
+    for pid in lab.processes():  # as `pkill -f` does, or a service that is stopped
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+    assert process.finish(close=False).status == 128 + signal.SIGTERM
+    assert lab.lines()[-1]["closed"] == "end"
+    assert lab.raw("child") == b"{}\n"
+
+
+def test_a_child_that_wants_the_terminal_is_told(lab):
+    screen, end = pty.openpty()
+    try:
+        process = lab.wrap(
+            [*PLAIN_PYTHON, "-c", "open('/dev/tty').readline()"],
+            preexec_fn=lambda: fcntl.ioctl(end, termios.TIOCSCTTY, 0),
+            start_new_session=True,
+            process_group=None,
+        )
+        process.err.wait_for(b"has stopped: it wants the terminal")
+        process.signal(signal.SIGKILL)
+        process.wait()
+    finally:
+        os.close(screen)
+        os.close(end)
 
 
 def test_a_broken_pipe_ends_the_child_as_it_ends_any_program(lab):
@@ -209,11 +243,63 @@ def test_closed_standard_descriptors_keep_the_childs_status_and_its_words(lab, c
     assert no_traceback(result)
 
 
+def test_what_goes_to_one_pipe_keeps_its_order_and_nothing_of_ours_comes_between(lab):
+    says = "for n in 1 2 3 4 5 6 7 8 9; do echo [$n]; echo log $n >&2; done; sleep 1000 & exit 3"
+    result = lab.wrap(["sh", "-c", says], stderr=subprocess.STDOUT).finish()
+    assert result.out == b"".join(b"[%d]\nlog %d\n" % (n, n) for n in range(1, 10))
+    assert result.status == 3
+    assert lab.raw("child") == result.out
+    assert ["left behind" in line["note"] for line in lab.lines() if "note" in line] == [True]
+
+
+def test_too_few_descriptors_are_told_in_a_sentence(lab):
+    few = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (6, 6))  # noqa: E731
+    result = lab.wrap(["cat"], preexec_fn=few).finish()
+    assert result.status == 126
+    assert result.err == b"extproxy: cat cannot be run: Too many open files\n"
+
+
+def test_too_few_threads_are_told_in_a_sentence_and_the_child_is_not_left_behind(lab):
+    size = 1 << 47  # of a thread's stack: more than there are addresses
+
+    def prepare():
+        resource.setrlimit(resource.RLIMIT_STACK, (size, resource.RLIM_INFINITY))
+
+    result = lab.wrap(["sleep", "60"], preexec_fn=prepare).finish()
+    assert result.status == 126
+    assert result.err.startswith(b"extproxy: sleep cannot be run behind extproxy: the system allows no more threads")
+    assert result.err.count(b"\n") == 1
+    until(lambda: not lab.processes(), "waiting for everything to end")
+
+
 def said_by_child(lab):
     return [line["frame"] for line in lab.lines() if "frame" in line and line["from"] == "child"]
 
 
-# ---- environment, folder, limits
+# ---- scripts, environment, folder, limits
+
+
+@pytest.mark.parametrize("how", ["by its name", "by its path", "with SIGCHLD ignored", "with EXTPROXY=off"])
+def test_a_script_without_a_first_line_is_run_by_the_shell_as_hosts_do(lab, how):
+    script = lab.folder / "launch"
+    script.write_text('printf "<%s>" "$@"; exit 4\n')
+    script.chmod(0o755)
+    result = lab.wrap(
+        ["launch" if how == "by its name" else str(script), "a b", ""],
+        env={"PATH": f"{lab.folder}:/usr/bin:/bin", "EXTPROXY": "off" if how == "with EXTPROXY=off" else None},
+        preexec_fn=ignoring("SIGCHLD") if how == "with SIGCHLD ignored" else None,
+    ).finish()
+    assert (result.out, result.status) == (b"<a b><>", 4)
+
+
+@pytest.mark.parametrize("content", [b"\x7fELF\0\0", b""])
+def test_what_is_no_script_is_not_given_to_the_shell(lab, content):
+    file = lab.folder / "program"
+    file.write_bytes(content)
+    file.chmod(0o755)
+    result = lab.wrap([str(file)]).finish()
+    assert result.status == 126
+    assert b"it is no program" in result.err
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import stat
 
 
 def fill_standard() -> None:
@@ -13,6 +14,19 @@ def fill_standard() -> None:
             os.fstat(descriptor)
         except OSError:
             os.open(os.devnull, os.O_RDONLY if descriptor == 0 else os.O_WRONLY)
+
+
+def same_stream(one: int, other: int) -> bool:
+    """Whether two descriptors are one pipe, socket or file, so that what is written to both has an order."""
+    first, second = os.fstat(one), os.fstat(other)
+    return (first.st_dev, first.st_ino) == (second.st_dev, second.st_ino) and not stat.S_ISCHR(first.st_mode)
+
+
+def to_null(descriptor: int) -> None:
+    """Let go of what is written to, in favour of the null device: its number stays taken."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, descriptor)
+    os.close(null)
 
 
 def keep_only(kept: list[int]) -> None:

@@ -59,9 +59,13 @@ def child_end(pid: int) -> int | None:
     return os.waitstatus_to_exitcode(status) if found else None
 
 
-def is_stopped(pid: int) -> bool:
-    """Whether the child was stopped since the last look."""
-    return hasattr(os, "waitid") and os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG) is not None
+def stopped_by(pid: int) -> int:
+    """The signal that has stopped the child since the last look; 0 for none."""
+    try:
+        stopped = os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG) if hasattr(os, "waitid") else None
+    except ChildProcessError:
+        return 0  # it has ended, which this does not ask for
+    return stopped.si_status if stopped is not None else 0
 
 
 def reap(pid: int) -> None:

@@ -52,13 +52,40 @@ def stand_aside(command: list[str], environment: dict[bytes, bytes]) -> NoReturn
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)  # Python ignores these two for itself
     try:
-        os.execvpe(command[0], command, environment)
+        _become(command, environment)
     except OSError as error:
         raise explain(error, command[0], environment) from None
 
 
+def _become(command: list[str], environment: dict[bytes, bytes]) -> NoReturn:
+    try:
+        os.execvpe(command[0], command, environment)
+    except OSError as error:
+        command = _by_shell(command, environment, error)
+        os.execve(command[0], command, environment)
+
+
+def _by_shell(command: list[str], environment: dict[bytes, bytes], error: OSError) -> list[str]:
+    """The command that runs a script without a #! line, as shells, node and `execvp` do; any other error again."""
+    found = _locate(command[0], environment)
+    if error.errno != errno.ENOEXEC or found is None:
+        raise error
+    with open(found, "rb") as file:
+        start = file.read(256)
+    if not start or b"\0" in start:
+        raise error  # no script: a program for another machine, say
+    return ["/bin/sh", found, *command[1:]]
+
+
 def spawn(command: list[str], environment: dict[bytes, bytes], pipes: tuple[int, int, int], mask: set[int]) -> int:
     """Start the child on `pipes` as 0, 1 and 2, in a process group of its own: its id. OSError as exec gives."""
+    try:
+        return _spawn(command, environment, pipes, mask)
+    except OSError as error:
+        return _spawn(_by_shell(command, environment, error), environment, pipes, mask)
+
+
+def _spawn(command: list[str], environment: dict[bytes, bytes], pipes: tuple[int, int, int], mask: set[int]) -> int:
     return os.posix_spawnp(
         command[0],
         command,
@@ -84,7 +111,7 @@ def fork(command: list[str], environment: dict[bytes, bytes], pipes: tuple[int, 
                 signal.signal(number, signal.SIG_DFL)
             signal.signal(signal.SIGCHLD, signal.SIG_IGN)
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-            os.execvpe(command[0], command, environment)
+            _become(command, environment)
         except OSError as error:
             os.write(say, b"%d" % (error.errno or 0))
         finally:
@@ -101,11 +128,12 @@ def fork(command: list[str], environment: dict[bytes, bytes], pipes: tuple[int, 
 def explain(error: OSError, command: str, environment: dict[bytes, bytes]) -> StartError:
     """Why the command cannot be started, as a person would want to be told."""
     name, path = plain(command), os.fsdecode(environment.get(b"PATH", os.defpath.encode()))
-    found = command if "/" in command else _search(command, path)
+    found = _locate(command, environment)
     if error.errno in (errno.ENOENT, errno.ENOTDIR) and (found is None or not os.path.exists(found)):
+        hint = " (give each argument as a word of its own)" if " " in command else ""
         if "/" in command:
-            return StartError(f"{name}: there is no such file", 127)
-        return StartError(f"{name}: command not found; PATH is {plain(path) or 'empty'}", 127)
+            return StartError(f"{name}: there is no such file{hint}", 127)
+        return StartError(f"{name}: command not found{hint}; PATH is {plain(path) or 'empty'}", 127)
     if error.errno in (errno.ENOENT, errno.ENOTDIR):
         return StartError(f"{name} cannot be run: the interpreter in its first line is not there", 126)
     if found is not None and os.path.isdir(found):
@@ -117,7 +145,11 @@ def explain(error: OSError, command: str, environment: dict[bytes, bytes]) -> St
     return StartError(f"{name} cannot be run: {error.strerror}", 126)
 
 
-def _search(command: str, path: str) -> str | None:
+def _locate(command: str, environment: dict[bytes, bytes]) -> str | None:
+    """The file that a command names, itself or by the path."""
+    if "/" in command:
+        return command
+    path = os.fsdecode(environment.get(b"PATH", os.defpath.encode()))
     for folder in path.split(os.pathsep):
         candidate = os.path.join(folder or ".", command)
         if os.path.isfile(candidate):

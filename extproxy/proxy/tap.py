@@ -123,10 +123,10 @@ class Tap:
         return True
 
     def close(self) -> None:
-        """Nothing more comes. What an observer that lags did not take is given one more try."""
+        """The end, after which nothing comes. What an observer that lags did not take is given one more try."""
         with self._lock:
-            if self._behind:
-                self._catch_up()
+            if not self.gone and (not self._behind or self._catch_up()):
+                self._wait(HEADER.pack(END, 0, time.monotonic_ns() - self._began))
             os.close(self._fd)
             self.gone = True
 
