@@ -19,7 +19,7 @@ from extproxy.protocols.links import links_of
 from extproxy.protocols.model import Protocol, Reading
 from extproxy.protocols.moving import elsewhere, member_elsewhere, where_it_is
 from extproxy.protocols.template import one_line
-from extproxy.wording import printable, summary_of
+from extproxy.wording import printable, summary_of, the
 
 MOST_BEFORE: Final = 50
 """So many messages are remembered that came before the protocol was known, for its rules about order."""
@@ -110,7 +110,7 @@ class Conversation:
             reading.failed,
             summary_of(reading, value),
         )
-        self._figures.messages += 1
+        self._figures.came(message, self.protocol.name)
         if not reading.known:
             self._unknown(reading, message, at, found)
         if reading.shape is not None and reading.shape.finding is not None:
@@ -130,7 +130,7 @@ class Conversation:
             self._check(reading, message, at, b"" if at else frame.content, found)
         if definition is not None:
             if definition.cancels:
-                self.pairing.cancel(side, definition, value)
+                self.pairing.cancel(message, definition)
             if definition.withdraws is not None:
                 self.pairing.correlator.withdraw(message, definition.withdraws)
             if definition.key is not None:
@@ -177,7 +177,7 @@ class Conversation:
     def _unknown(self, reading: Reading, message: Message, at: str, found: list[Finding]) -> None:
         protocol, name = self.protocol, message.name
         if reading.misdirected:
-            text = f"In {protocol.name} only the {protocol.sides[message.side.other]} sends {name[:60]!r}."
+            text = f"In {protocol.name} only {the(protocol, message.side.other)} sends {name[:60]!r}."
             found.append(finding("wrong-direction", text, message.n, at))
         elif reading.shape is None:
             found.append(finding("unknown-message", f"This is no {protocol.name} message.", message.n, at))

@@ -93,11 +93,15 @@ class _Comparison:
         pairs = self._pairs
         found: list[tuple[tuple[int, ...], Change]] = []
         for one, other in self._paired():
+            if one.cancelled or other.cancelled:
+                continue
             differ = one.form != other.form or pairs.links.disagree(one.marks, other.marks)
             if differ or self._wrong_id(one, other):
                 found += [(self._order(one), change) for change in self._changed(one, other)]
-        found += [(self._order(i), self._removed(i)) for i in pairs.one.items if i.key not in pairs.partner]
-        found += [(self._order_of_added(i), self._added(i)) for i in pairs.other.items if i.key not in pairs.back]
+        gone = (item for item in pairs.one.items if item.key not in pairs.partner and not item.optional)
+        found += [(self._order(item), self._removed(item)) for item in gone]
+        new = (item for item in pairs.other.items if item.key not in pairs.back and not item.optional)
+        found += [(self._order_of_added(item), self._added(item)) for item in new]
         for one, other, note in self._out_of_order():
             change = Change(
                 "reordered", one.side, one.kind, _place(one, other), self._exchange(one, other), note=note

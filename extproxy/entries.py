@@ -41,6 +41,8 @@ class Message(Struct):
     """The exchange it belongs to: as its request, as (one of) its replies, as its later end."""
     span: Exchange | None = None
     """The span it belongs to, all of one side: its `request` is the message that began it, its `reply` the end."""
+    cancels: Exchange | None = None
+    """The exchange of the open request that it takes back by its id."""
     inner: Message | None = None
     """The message of another protocol that stands inside of it (`tunnel`). Its place is `-1 - index`."""
     protocol: str = ""
@@ -174,7 +176,9 @@ class Summary(Struct):
     frames: dict[Side, int]
     """Lines of each side, stderr not counted."""
     messages: int
+    """Those inside of others not counted."""
     exchanges: int
+    """A request and the one inside of it are one."""
     failed: int
     slowest: list[Exchange] = field(default_factory=list)
     """At most three, the slowest first."""
@@ -182,3 +186,5 @@ class Summary(Struct):
     """Requests that never got an answer and were not cancelled."""
     findings: dict[str, int] = field(default_factory=dict)
     """How often each code was found."""
+    inside: dict[str, int] = field(default_factory=dict)
+    """How many messages of other protocols stand inside of those counted, by the protocol's name."""

@@ -301,9 +301,19 @@ CATALOGUE: Final[dict[str, Known]] = _catalogue(
         "Derive the reason for the end from what was sent.",
     ),
     (
-        "cancel-ignored", _W, "A request ends as if nobody had cancelled it.",
+        "cancel-ignored", _W, "A request goes on, or ends, as if nobody had cancelled it.",
         "The peer asked to stop and has to learn that it was heard. The work may have gone on, and cost money.",
         "Stop the work and say so in the end. Nothing, if the end was on its way already.",
+    ),
+    (
+        "unlisted", _H, "A name is used that is on no list which the other side gave.",
+        "The peer probably has no such thing: it answers with an error.",
+        "Take names from the list, letter by letter. If a model wrote it, look at the list that the model was given.",
+    ),
+    (
+        "answer-refused", _E, "An answer is none of those that its request allows.",
+        "Who asked cannot use it: it reports an error, or takes it for a no.",
+        "Answer with one of the values that are offered, unchanged, or with what fits the schema in the request.",
     ),
     (
         "arguments-refused", _E, "The arguments of a call do not fit the schema that its tool was listed with.",
@@ -387,6 +397,11 @@ CATALOGUE: Final[dict[str, Known]] = _catalogue(
         "Send the id back as it came.",
     ),
     (
+        "reply-mismatch", _W, "A reply names another request than the one whose id it has.",
+        "Some readers go by the id, others by the name: the answer is taken for that to something else.",
+        "Take both from the same request. Look for a variable that several handlers share.",
+    ),
+    (
         "reused-id", _W, "A request has the id of one that is still open.",
         "The peer keeps requests by id: one of the two answers goes to the wrong one, or nowhere.",
         "Count ids up and never take one twice; share one counter among all that send on this stream.",
@@ -410,7 +425,7 @@ CATALOGUE: Final[dict[str, Known]] = _catalogue(
     (
         "traceback", _W, "A traceback on stderr, while a call was open or shortly before the child was gone.",
         "The program failed there: what it was working on stays unanswered, or is answered wrongly.",
-        "Read it: extproxy show with stderr, around the line that is named.",
+        "Read it: extproxy show n:NUMBER -C 20, with the number of the line that the finding names.",
     ),
     (
         "secret", _E, "A recording holds a secret.",

@@ -46,10 +46,11 @@ def _lines(path: str, idle: Callable[[], None]) -> Iterator[bytes]:
     with _opened(path) as file:
         parts: list[bytes] = []
         quiet_since: float | None = None
+        over = False
         while True:
             data = file.read(_CHUNK)
             if data:
-                quiet_since = None
+                quiet_since, over = None, False
                 *whole, rest = data.split(b"\n")
                 for line in whole:
                     yield b"".join([*parts, line, b"\n"])
@@ -57,13 +58,15 @@ def _lines(path: str, idle: Callable[[], None]) -> Iterator[bytes]:
                 if rest:
                     parts.append(rest)
                 continue
+            if over:
+                break
             idle()
             now = time.monotonic()
             quiet_since = now if quiet_since is None else quiet_since
             if now - quiet_since >= QUIET:
-                if not _is_running(path):
-                    break
-                quiet_since = now
+                # Read once more: what it wrote last may have come between our look at the file and that at its writer.
+                quiet_since, over = now, not _is_running(path)
+                continue
             time.sleep(PAUSE)
         if parts:
             yield b"".join(parts)

@@ -22,13 +22,12 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from typing import Final
 
-import msgspec
-from msgspec import Raw, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 
 from extproxy.events import Frame, Side
-from extproxy.lines.decode import json_end
-from extproxy.lines.headers import FIELD, LENGTH, PLACE, begins_header, end_of_head, header_for, read_head
+from extproxy.lines.bodies import body_end, early_end
+from extproxy.lines.headers import LENGTH, end_of_head, find_header, header_for, read_head
 
 PIECE = 64 * 1024 * 1024
 """A line, or a message, longer than this many bytes comes in pieces."""
@@ -36,8 +35,6 @@ LOOKS: Final = 200
 """Lines of a stream without any header after which one is looked for only where a chunk begins."""
 ALWAYS: Final = 50
 """So many times a body that goes on after its length is looked at with every chunk; then only when it has doubled."""
-
-_json: Final = msgspec.json.Decoder(Raw).decode
 
 
 class Lines(Struct, frozen=True):
@@ -277,7 +274,7 @@ class Splitter(NdjsonSplitter):
         if self._headed:
             # There may be many lines before the next header.
             stop = data.rfind(b"\n") + 1
-        found = FIELD.match(data, start, stop) or PLACE.search(data, start, stop)
+        found = find_header(data, start, stop)
         if found is None:
             yield self._lines(data[start:stop], at)
             self._looks -= not self._headed
@@ -320,7 +317,7 @@ class Splitter(NdjsonSplitter):
         length, have = self._length, len(data) - start
         if length > min(have, self._piece):
             begun = data[start : start + min(length, self._piece)]
-            if self._head and (end := _early_end(begun)) is not None:
+            if self._head and (end := early_end(begun)) is not None:
                 yield self._message(begun[:end], at)
                 return start + end
             if have <= self._piece:
@@ -329,7 +326,7 @@ class Splitter(NdjsonSplitter):
             yield self._message(data[start : start + cut], at, more=True)
             self._length -= cut
             return start + cut
-        end = length if not self._head else self._end(data, start)
+        end = length if not self._head else body_end(data, start, length, again=self._held > 0)
         if end is None:
             self._held += 1
             self._again = 2 * have
@@ -337,23 +334,6 @@ class Splitter(NdjsonSplitter):
         yield self._message(data[start : start + end], at)
         self._length = 0
         return start + end
-
-    def _end(self, data: bytes, start: int) -> int | None:
-        """How long a body is that has its length: so long, if it is JSON. None when more bytes would tell."""
-        length = self._length
-        body = data[start : start + length]
-        if not self._held:
-            try:
-                _json(body)
-            except (msgspec.DecodeError, RecursionError):
-                pass
-            else:
-                return length
-        end = json_end(body)
-        if end is None:
-            return _late_end(data, start, body)
-        # The next header begins before this body's length is over.
-        return end if end >= 0 and begins_header(body[end:].lstrip(b" \t\r\n")) else length
 
     def close(self, at: int) -> list[Frame]:
         """What is left at the end of the stream: a line or a message that has not ended, or nothing."""
@@ -372,32 +352,6 @@ class Splitter(NdjsonSplitter):
             left.append(Frame(self.side, at, last, b"", self._since(at)))
         self._began = None
         return left
-
-
-def _early_end(begun: bytes) -> int | None:
-    """Where the JSON ends in the beginning of a body, if a header follows it there."""
-    found = LENGTH.search(begun)
-    if found is None:
-        return None
-    end = json_end(begun[: found.start()])
-    return end if end is not None and end >= 0 and not begun[end : found.start()].strip() else None
-
-
-def _late_end(data: bytes, start: int, body: bytes) -> int | None:
-    """How long a body is whose JSON goes on after its length; None when more bytes would tell.
-
-    A peer that counts characters counts too few: for each byte of a character
-    but its first, at most one byte is missing, and of four missing bytes one
-    at least begins a character.
-    """
-    length = len(body)
-    most = length + 4 * (length - len(body.decode("utf-8", "ignore"))) + 64
-    found = LENGTH.search(data, start + length, start + most + 64)
-    stop = start + most if found is None else min(found.start(), start + most)
-    end = json_end(data[start:stop])
-    if end is None:
-        return None if found is None and len(data) < stop else length
-    return end if end > 0 else length
 
 
 def _character_border(data: bytes, stop: int) -> int:

@@ -35,8 +35,8 @@ from extproxy.protocols.model import Protocol
 from extproxy.protocols.paths import MISSING, Path, get, pointer
 
 _encode: Final = msgspec.json.Encoder(order="deterministic").encode
-# In text without white space a number stands behind one of these signs, or alone.
-_FLOAT: Final = re.compile(rb"(?:^|[:,\[])-?[0-9]+[.eE]")
+# In text without white space a number inside of a value stands behind one of these signs.
+_FLOAT: Final = re.compile(rb"[:,\[]-?[0-9]+[.eE]")
 
 
 class Said(Message):
@@ -174,18 +174,19 @@ def without(value: Any, path: Path, *, emptied: bool = False) -> Any:
     """
     if not path:
         return None
-    step, rest = path[0], path[1:]
+    step = path[0]
     if isinstance(value, dict):
         if step not in value:
             return value
-        if not rest:
-            return {name: each for name, each in value.items() if name != step}
-        inner = without(value[step], rest, emptied=emptied)
-        if emptied and inner == {}:
-            return {name: each for name, each in value.items() if name != step}
-        return value if inner is value[step] else {**value, step: inner}
+        old, rest = value[step], path[1:]
+        inner = without(old, rest, emptied=emptied) if rest else MISSING
+        if inner is MISSING or (emptied and inner == {}):
+            left = dict(value)
+            del left[step]
+            return left
+        return value if inner is old else {**value, step: inner}
     if isinstance(value, list) and not isinstance(step, str):
-        return [without(item, rest) if step is None or step == at else item for at, item in enumerate(value)]
+        return [without(item, path[1:]) if step is None or step == at else item for at, item in enumerate(value)]
     return value
 
 
@@ -193,7 +194,7 @@ def canonical(value: Any) -> bytes:
     """A JSON value as text that is equal for equal values."""
     try:
         text = _encode(value)
-        return _encode(_plain(value)) if _FLOAT.search(text) else text
+        return _encode(_plain(value)) if value.__class__ is float or _FLOAT.search(text) else text
     except (ValueError, OverflowError):  # half a surrogate pair in a text
         return json.dumps(_plain(value), sort_keys=True).encode("ascii")
 

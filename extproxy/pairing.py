@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from msgspec import Struct, field
 
 from extproxy.correlate import Correlator, plain_id
@@ -15,24 +13,35 @@ from extproxy.operations import Operations, as_one
 from extproxy.protocols.links import links_of
 from extproxy.protocols.model import Definition, Protocol, Reading
 from extproxy.protocols.paths import MISSING, get, pointer
+from extproxy.protocols.template import one_line
 from extproxy.spans import Spans
-from extproxy.wording import SECOND, id_text, named, seconds
+from extproxy.wording import SECOND, id_text, named, printable, seconds, the
 
 
 class Figures(Struct):
-    """What is counted of a session's messages."""
+    """What is counted of a session's messages. A request inside of another one is one exchange with it."""
 
     messages: int = 0
+    """Those inside of others not counted."""
+    inside: dict[str, int] = field(default_factory=dict)
+    """How many messages of a protocol stand inside of others."""
     exchanges: int = 0
     failed: int = 0
     slowest: list[Exchange] = field(default_factory=list)
     """At most three, the slowest first."""
 
+    def came(self, message: Message, protocol: str) -> None:
+        """A message came, which is one of this protocol."""
+        if message.index >= 0:
+            self.messages += 1
+        else:
+            self.inside[protocol] = self.inside.get(protocol, 0) + 1
+
     def over(self, exchange: Exchange) -> None:
         """The exchange has come to its end."""
-        self.failed += exchange.state == "failed"
         if exchange.inside is not None:
             return  # it took as long as the one inside, which tells more
+        self.failed += exchange.state == "failed"
         slowest = self.slowest
         if (operation := exchange.operation) is not None:
             slowest[:] = [each for each in slowest if each.operation is not operation]
@@ -71,8 +80,12 @@ class Pairing:
     def end(self, gone: str | None) -> list[Finding]:
         """The session is over: what was still open. `gone` says why, where the child ended too soon."""
         found = []
-        for exchange in self.open_exchanges():
-            if exchange.state == "open":
+        for exchange in self.correlator.waiting():
+            if exchange.cancelled and exchange.answerable:
+                exchange.answerable = False  # told once
+                text = f"{named(exchange.request)} was cancelled, and no answer came: one is due all the same."
+                found.append(finding("unanswered", text, exchange.request.n))
+            elif exchange.expected and exchange.state == "open":
                 exchange.state = "unanswered"
                 found.append(self._unanswered(exchange, gone))
         return found
@@ -107,7 +120,7 @@ class Pairing:
         if exchange is None:
             if reading.refuses:
                 self._refused(message, at, found)
-            else:
+            elif reading.definition is None or not reading.definition.unasked:
                 found.append(finding("orphan-reply", f"No request is open for this {named(message)}.", n, at))
             return
         if not message.name or message.name == "reply":
@@ -123,6 +136,11 @@ class Pairing:
             if self._links.given or exchange.operation is not None:
                 self.operations.replied(message, exchange, self._links.given)
             self._figures.over(exchange)
+        says = reading.shape.answers if reading.shape is not None and numbered else None
+        name = MISSING if says is None else get(message.value, says)
+        if says is not None and isinstance(name, str) and exchange.request.name not in (name, one_line(name, 120)):
+            text = f"The id is that of {named(exchange.request)}, but the reply names {printable(name)}."
+            found.append(finding("reply-mismatch", text, n, at + pointer(*(step or 0 for step in says))))
         if pair.retyped:
             asked, got = id_text(pair.asked), id_text(message.id)
             text = f"The request has the id {asked}, its reply the id {got}: the type changed."
@@ -167,12 +185,12 @@ class Pairing:
         elif message.kind == "event" and message.name in self._protocol.ended:
             self.spans.begin(message, key)
 
-    def cancel(self, side: Side, definition: Definition, value: Any) -> None:
+    def cancel(self, message: Message, definition: Definition) -> None:
         """The message takes back a request by its id."""
         for path in definition.cancels:
-            cancelled = get(value, path)
+            cancelled = get(message.value, path)
             if cancelled is not MISSING:
-                exchange = self.correlator.cancel(side, "", plain_id(cancelled))
+                exchange = message.cancels = self.correlator.cancel(message.side, "", plain_id(cancelled))
                 if exchange is not None:
                     exchange.answerable = definition.replied
                 return
@@ -204,7 +222,7 @@ class Pairing:
             return finding("unanswered", text, request.n)
         known = self._protocol.messages[request.side].get(request.name)
         if known is not None and known.answer == "needed":
-            waits = self._protocol.sides[request.side]
-            text = f"{what} was never answered: the {waits} waits for it however long it takes."
+            waits = the(self._protocol, request.side)
+            text = f"{what} was never answered: {waits} waits for it however long it takes."
             return finding("unanswered", text, request.n, severity=Severity.WARNING)
         return finding("unanswered", f"{what} was still open at the end.", request.n)

@@ -166,7 +166,7 @@ class Conversation:
     async def _step(self, process: Process, step: Greeting) -> None:
         if step.after and not await self._until(lambda: step.after in self._names, self._asked.timeout):
             self._missing = True
-            self._tell(f"the child has not said {step.after}; going on")
+            self._tell(f"no {step.after} came from the child; going on")
         if step.say is not None:
             await self._say(process, Frame(Side.HOST, 0, frame_to_say(step.say).removesuffix(b"\n")))
 
@@ -272,8 +272,9 @@ def _of_the_host(lines: list[bytes], path: str) -> list[Frame]:
     frames = [event for event in events if isinstance(event, Frame) and event.side is Side.HOST]
     for frame in frames:
         if frame.redacted:
+            places = ", ".join(each or "in a line that is no JSON" for each in frame.redacted)
             raise ExtproxyError(
-                f"{path}: what the host said holds secrets that were taken out ({', '.join(frame.redacted)}): "
+                f"{path}: what the host said holds secrets that were taken out ({places}): "
                 "put its frames into a file of their own, with the secrets in"
             )
     return frames

@@ -150,6 +150,7 @@ class Session:
             failed=self._figures.failed,
             slowest=list(self._figures.slowest),
             open=self.open_exchanges(),
+            inside=dict(self._figures.inside),
             findings={code: self._counts[code] + again.get(code, 0) for code in self._counts},
         )
 

@@ -96,13 +96,15 @@ class Row(Struct):
     errors: int = 0
     open: int = 0
     latencies: Latencies = field(default_factory=Latencies)
+    inside: str = ""
+    """The protocol of messages that stand inside of others; empty for those that travelled by themselves."""
 
 
-_Key: TypeAlias = tuple[What, Side | None, str]
+_Key: TypeAlias = tuple[What, Side | None, str, str]
 
 
 class Stats:
-    """Counts entries. The sums of all rows are in `total`."""
+    """Counts entries. The sums are in `total`: messages inside of others are not counted there, and exchanges once."""
 
     def __init__(self) -> None:
         self._rows: dict[_Key, Row] = {}
@@ -127,7 +129,7 @@ class Stats:
             row = None
             if message.index < 0:  # what stands inside of another message has no bytes of its own
                 if row_of_outer is not None:
-                    row = self._counted(message.kind, message.side, message.name, 0)
+                    row = self._counted(message.kind, message.side, message.name, 0, message.protocol)
             elif id(message) in chosen:
                 row = self._counted(message.kind, message.side, message.name, share + left)
             left = 0
@@ -136,7 +138,8 @@ class Stats:
             for key, exchange in parts:
                 self._exchange(message, key, exchange, row)
             if row is not None and message.error and not parts:
-                self._failed(row)
+                row.errors += 1
+                self.total.errors += 1
 
     def _exchange(self, message: Message, key: Key, exchange: Exchange, row: Row | None) -> None:
         me = (message.n, message.index)
@@ -152,23 +155,20 @@ class Stats:
         row = self._waiting.pop(key, row)
         if row is None:
             return
-        if message.error:
-            self._failed(row)
-        row.latencies.add(reply.at - exchange.request.at)
-        self.total.latencies.add(reply.at - exchange.request.at)
+        # Of a request and the one inside of it, the sums have the one inside.
+        rows = (row, self.total) if exchange.inside is None else (row,)
+        for each in rows:
+            each.errors += message.error
+            each.latencies.add(reply.at - exchange.request.at)
 
-    def _failed(self, row: Row) -> None:
-        row.errors += 1
-        self.total.errors += 1
-
-    def _counted(self, what: What, side: Side, name: str, size: int) -> Row:
-        key: _Key = (what, side, name)
+    def _counted(self, what: What, side: Side, name: str, size: int, inside: str = "") -> Row:
+        key: _Key = (what, side, name, inside)
         row = self._rows.get(key)
         if row is None:
             if len(self._rows) >= NAMES:
-                key = ("event", None, OTHERS)
-            row = self._rows.setdefault(key, Row(*key))
-        for each in (row, self.total):
+                key = ("event", None, OTHERS, "")
+            row = self._rows.setdefault(key, Row(key[0], key[1], key[2], inside=key[3]))
+        for each in (row,) if inside else (row, self.total):
             each.count += 1
             each.size += size
         return row

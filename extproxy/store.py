@@ -18,7 +18,7 @@ from extproxy import recording
 from extproxy.errors import RecordingError, UsageError
 from extproxy.events import Closed, Event, Header
 from extproxy.naming import name_of
-from extproxy.recording import v1
+from extproxy.recording.v1_reading import read_lines
 
 SUFFIX = ".extproxy.ndjson"
 _AUTOMATIC = re.compile(r"\d{8}-\d{6}-\d{3}-.*" + re.escape(SUFFIX))
@@ -139,7 +139,7 @@ def stored(path: str) -> Stored:
     except RecordingError as error:
         raise RecordingError(error.reason, path, error.line) from None
     assert isinstance(event, Header)
-    last = next(iter(v1.read_lines([tail[tail.rstrip(b"\n").rfind(b"\n") + 1 :]])), None)
+    last = next(iter(read_lines([tail[tail.rstrip(b"\n").rfind(b"\n") + 1 :]])), None)
     closed = last if isinstance(last, Closed) else None
     return Stored(path, event, closed is None and _is_held(path), closed, size, changed)
 

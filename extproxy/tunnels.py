@@ -65,6 +65,7 @@ class Tunnels:
             return
         if inner.kind == "request":
             exchange.inside = inner.exchange
+            self._figures.exchanges -= inner.exchange is not None  # both are one
         else:
             exchange.request.summary = message.says[:200]
 

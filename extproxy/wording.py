@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from extproxy.entries import Message
-from extproxy.events import Stall
+from extproxy.events import Side, Stall
 from extproxy.findings import Finding, Severity, finding
 from extproxy.protocols.model import Protocol, Reader, Reading
 from extproxy.protocols.paths import MISSING, get
@@ -76,11 +76,17 @@ def seconds(ns: int) -> str:
     return f"{ns / SECOND:.3g} s"
 
 
+def the(protocol: Protocol, side: Side) -> str:
+    """A side in a sentence: `the host`, `the agent`, but `claude`, which is a name."""
+    name = protocol.sides[side]
+    return name if name == protocol.name.partition("-")[0] else f"the {name}"
+
+
 def stalled(stall: Stall, protocol: Protocol, n: int) -> Finding:
     """The finding that a line does not end, or that a side does not read."""
-    names, lasts = protocol.sides, seconds(stall.at - stall.since)
+    side, other, lasts = the(protocol, stall.side), the(protocol, stall.side.other), seconds(stall.at - stall.since)
     if stall.what == "pending":
-        text = f"A line of the {names[stall.side]}, {stall.size:,} bytes so far, has not ended for {lasts}."
+        text = f"A line of {side}, {stall.size:,} bytes so far, has not ended for {lasts}."
         return finding("pending-line", text, n)
-    text = f"The {names[stall.side.other]} has not read for {lasts}: {stall.size:,} bytes wait."
+    text = f"{other[0].upper()}{other[1:]} has not read for {lasts}: {stall.size:,} bytes wait."
     return finding("not-reading", text, n)

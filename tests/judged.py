@@ -39,6 +39,30 @@ ends = "end"
 """
 
 
+RPC = """
+name = "rpc"
+open = true
+[[shape]]
+has = ["id", "method"]
+name = "method"
+id = "id"
+kind = "request"
+body = "params"
+[[shape]]
+has = ["id"]
+id = "id"
+kind = "reply"
+failed = { has = ["error"] }
+body = "result"
+[[shape]]
+has = ["method"]
+name = "method"
+kind = "event"
+body = "params"
+"""
+"""Messages with ids, as in JSON-RPC; any name is fine."""
+
+
 def protocol(rule: str, text: str = "broken", head: str = HEAD) -> Protocol:
     return load_protocol(f"{head}\n[[rule]]\ntext = '{text}'\n{rule}", "test.toml", {})
 
@@ -60,3 +84,15 @@ def tell(name: str, number: Any = None, /, **fields: Any) -> Event:
 
 def ask(name: str, number: Any = None, /, at: int = 0, **fields: Any) -> Event:
     return host({"type": name, **fields} if number is None else {"type": name, "id": number, "body": fields}, at)
+
+
+def call(name: str, number: int, /, **params: Any) -> Event:
+    return host({"id": number, "method": name, "params": params})
+
+
+def result(number: int, /, **fields: Any) -> Event:
+    return child({"id": number, "result": fields})
+
+
+def tell_error(number: int) -> Event:
+    return child({"id": number, "error": {"message": "no"}})

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from support import PATIENCE
+from support import PATIENCE, wait_recorded
 
 from extproxy.examples import WEATHER_PYTHON
 
@@ -87,6 +87,7 @@ class Suite:
         host = [python, "-m", "extproxy.examples.host", "--", python, "-m", "extproxy", "wrap", "--view", "off"]
         done = self.run(*host, *wrap, "-o", path, "--", python, "weather.py")
         assert done.status == 0, done.err
+        wait_recorded(self.folder / path)
         return path
 
 

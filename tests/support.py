@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from extproxy import store
 from extproxy.events import Frame
 from extproxy.recording import read
 
@@ -33,8 +34,8 @@ ROOT = Path(__file__).resolve().parent.parent
 CHILDREN = ROOT / "tests" / "children"
 CAPTURES = ROOT / "tests" / "data" / "captures"
 RECORDINGS = ROOT / "recordings"
-PATIENCE = 30.0
-"""Seconds after which a wait has failed: much more than anything needs, as machines that test are busy."""
+PATIENCE = 120.0
+"""Seconds after which a wait has failed: only for what hangs, as machines that test are busy."""
 
 EXTPROXY = [sys.executable, "-m", "extproxy"]
 PLAIN_PYTHON = [sys.executable, "-I", "-S"]
@@ -65,6 +66,11 @@ def wait_dead(pid: int, patience: float = PATIENCE) -> None:
         assert select.select([fd], [], [], patience)[0], f"process {pid} is still there after {patience} s"
     finally:
         os.close(fd)
+
+
+def wait_recorded(path: Path) -> None:
+    """Wait for the last line of a recording: on a busy machine `wrap` may end before it, and `Lab` sees to that."""
+    until(lambda: b'"closed":' in path.read_bytes()[-200:], f"waiting for the end of {path}")
 
 
 def state(pid: int) -> str:
@@ -129,6 +135,14 @@ class Reader:
                 os.close(self._fd)
                 return
 
+    def read_some(self, size: int) -> None:
+        """Read at least `size` bytes here and now, and then no more. Only before `start`."""
+        while len(self._data) < size and select.select([self._fd], [], [], PATIENCE)[0]:
+            data = os.read(self._fd, 1 << 16)
+            assert data, f"the stream ended after {len(self._data)} bytes"
+            self._data += data
+        assert len(self._data) >= size, f"only {len(self._data)} of {size} bytes came"
+
     def close(self) -> None:
         """Give up reading. Only before `start`."""
         os.close(self._fd)
@@ -179,10 +193,14 @@ class Reader:
 class Process:
     """A program that the test started, and the host's ends of its pipes.
 
-    `reading=False` leaves stdout alone until `out.start()`: a host that does not read.
+    `reading=False` leaves stdout alone until `out.start()`: a host that does not read. `settle` is called once it
+    has ended.
     """
 
-    def __init__(self, command: list[str], *, reading: bool = True, **options: Any) -> None:
+    def __init__(
+        self, command: list[str], *, reading: bool = True, settle: Callable[[], None] | None = None, **options: Any
+    ) -> None:
+        self._settle = settle
         pipes = {name: options.pop(name, subprocess.PIPE) for name in ("stdin", "stdout", "stderr")}
         self._popen = subprocess.Popen(command, bufsize=0, **pipes, **options)
         self.pid = self._popen.pid
@@ -229,10 +247,13 @@ class Process:
     def wait(self, patience: float = PATIENCE) -> int:
         """The exit status; negative for a signal."""
         try:
-            return self._popen.wait(patience)
+            status = self._popen.wait(patience)
         except subprocess.TimeoutExpired:
             said = self.err.data[-500:] if self.err else b""
             raise AssertionError(f"process {self.pid} still runs after {patience} s; stderr: {said!r}") from None
+        if self._settle:
+            self._settle()
+        return status
 
     def finish(self, data: bytes = b"", close: bool = True) -> Result:
         """Send the rest, close stdin, and wait for the end of everything."""
@@ -356,6 +377,7 @@ class Lab:
         self._sockets = tempfile.mkdtemp(prefix="px")  # short: a socket's path has a limit of 107 bytes
         self._puppets: list[Puppet] = []
         self._processes: list[Process] = []
+        self._held: list[int] = []
         self.env = {
             "PATH": os.environ.get("PATH", os.defpath),
             "HOME": str(folder),
@@ -372,13 +394,24 @@ class Lab:
         # A group of its own in our session: what a shell does, and what makes SIGTSTP work.
         options.setdefault("process_group", 0)
         options.setdefault("cwd", self.folder)
-        process = Process(command, env=merged, **options)
+        process = Process(command, env=merged, settle=self.settle, **options)
         self._processes.append(process)
         return process
 
     def wrap(self, command: list[str], *options: str, recording: Path | None = None, **popen: Any) -> Process:
         """`extproxy wrap -o RECORDING OPTIONS -- COMMAND`."""
         return self.start(self.wrapped(command, *options, recording=recording), **popen)
+
+    def wrap_a_flood(self, command: list[str], *options: str, **popen: Any) -> Process:
+        """`wrap` for a child that says a megabyte or more at once: the host reads as soon as it is being recorded.
+
+        On a busy machine the observer may begin later than the forwarder is willing to wait for it.
+        """
+        process = self.wrap(command, *options, reading=False, **popen)
+        self.lines_when_there()
+        assert process.out
+        process.out.start()
+        return process
 
     def wrapped(self, command: list[str], *options: str, recording: Path | None = None) -> list[str]:
         return [*EXTPROXY, "wrap", "-o", str(recording or self.recording), *options, "--", *command]
@@ -442,7 +475,7 @@ class Lab:
         """Pass bytes both ways; fails unless each side heard, and the recording holds, exactly these."""
         said, sink = self.folder / "said", self.folder / "sink"
         said.write_bytes(child_says)
-        process = self.wrap(child("duplex", said, sink, status), **options)
+        process = self.wrap_a_flood(child("duplex", said, sink, status), **options)
         result = process.finish(host_says)
         assert result.out == child_says
         assert sink.read_bytes() == host_says
@@ -467,6 +500,21 @@ class Lab:
         assert len(found) == 1, found
         return found[0]
 
+    def hold(self, recording: str) -> None:
+        """Mark a recording that the test writes as running, until the end of the test."""
+        self._held.append(os.open(recording, os.O_WRONLY))
+        store.hold(self._held[-1])
+
+    def settle(self) -> None:
+        """Wait for observers that work on after their forwarder: it waits for them for a second, busy machines or not.
+
+        Not for one that is stopped. The same goes for a `wrap` whose host has ended first.
+        """
+        ours = self.processes()
+        for pid in ours:
+            if b"wrap" in _command(pid) and _parent(pid) not in (os.getpid(), *ours) and state(pid) != "T":
+                wait_dead(pid)
+
     def clear(self) -> None:
         """Kill what is left."""
         for puppet in self._puppets:
@@ -478,12 +526,20 @@ class Lab:
         for process in self._processes:
             process.close_stdin()
             process.wait()
+        for descriptor in self._held:
+            os.close(descriptor)
 
 
 def _parent(pid: int) -> int:
     with contextlib.suppress(OSError):
         return int(Path(f"/proc/{pid}/stat").read_bytes().rsplit(b")", 1)[1].split()[1])
     return 0
+
+
+def _command(pid: int) -> list[bytes]:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    return []
 
 
 def _marked(mark: bytes) -> Iterator[int]:

@@ -90,6 +90,13 @@ PROMPT = ask(5, "session/prompt", **S, prompt=[TEXT])
 CANCEL = tell("session/cancel", **S)
 FORM = {"mode": "form", "message": "m", "requestedSchema": {"type": "object", "properties": {}}}
 PAGE = {"mode": "url", "message": "m", "url": "https://x.example/", "elicitationId": "e"}
+OPTIONS = [
+    {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
+    {"optionId": "no", "name": "No", "kind": "reject_once"},
+]
+PERMISSION = want(9, "session/request_permission", **S, toolCall={"toolCallId": "c"}, options=OPTIONS)
+NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+WHICH = want(9, "elicitation/create", **S, **{**FORM, "requestedSchema": NUMBER})
 HTTP = {"type": "http", "name": "n", "url": "https://x.example/", "headers": []}
 SSE = {**HTTP, "type": "sse"}
 STDIO = {"type": "stdio", "name": "n", "command": "c"}
@@ -134,6 +141,11 @@ SAMPLES: list[tuple[str, list[Event], list[Event]]] = [
         ],
     ),
     ("initialize comes first.", [ask(1, "session/new", cwd="/", mcpServers=[])], begin()),
+    (
+        "The client waits for the answer to initialize.",
+        [begin()[0], begin()[2], begin()[1], begin()[3]],
+        begin(),
+    ),
     (
         "An agent asks nothing before initialize.",
         [want(1, "fs/read_text_file", **S, path="/a")],
@@ -250,7 +262,23 @@ SAMPLES: list[tuple[str, list[Event], list[Event]]] = [
         [*begin(EVERYTHING), want(1, "elicitation/create", **FORM)],
         [*begin(EVERYTHING), want(1, "elicitation/create", requestId="n", **FORM)],
     ),
-]
+    (
+        "The option that the user chose is one of those that the agent offered.",
+        [*begin(), PERMISSION, give(9, outcome={"outcome": "selected", "optionId": "always"})],
+        [
+            *begin(), PERMISSION, give(9, outcome={"outcome": "selected", "optionId": "yes"}),
+            PERMISSION, give(9, outcome={"outcome": "cancelled"}),
+        ],
+    ),
+    (
+        "What a user has filled in fits the requestedSchema.",
+        [*begin(EVERYTHING), WHICH, give(9, action="accept", content={"n": "two"})],
+        [
+            *begin(EVERYTHING), WHICH, give(9, action="accept", content={"n": 2}), WHICH, give(9, action="decline"),
+            want(9, "elicitation/create", **S, **FORM), give(9, action="accept", content=None),
+        ],
+    ),
+]  # fmt: skip
 
 
 def codes(events: list[Event], code: str) -> list[str]:
@@ -258,7 +286,8 @@ def codes(events: list[Event], code: str) -> list[str]:
 
 
 def test_every_rule_has_a_sample():
-    assert {rule.about for rule in WHOLE.rules} == {about for about, _, _ in SAMPLES}
+    of_any_json_rpc = {rule.about for rule in built_in()["jsonrpc"].rules}
+    assert {rule.about for rule in WHOLE.rules} - of_any_json_rpc == {about for about, _, _ in SAMPLES}
 
 
 @pytest.mark.parametrize(("about", "broken", "kept"), SAMPLES, ids=[f"{i} {each[0]}" for i, each in enumerate(SAMPLES)])
@@ -343,7 +372,11 @@ def test_a_permission_that_is_never_answered_is_a_warning():
     answered = [*events, give(9, outcome={"outcome": "cancelled"}), answer(5, stopReason="end_turn")]
     assert codes(answered, "unanswered") == []
     taken_back = [*events, child({"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 9}})]
-    assert 6 not in {each.n for each in run(taken_back, "acp")[2]}
+    told = {each.n: (each.code, each.severity.value) for each in run(taken_back, "acp")[2]}
+    assert told[6] == ("unanswered", "hint")  # it is to be answered all the same
+    refused = host({"jsonrpc": "2.0", "id": 9, "error": {"code": -32800, "message": "cancelled"}})
+    assert 6 not in {each.n for each in run([*taken_back, refused], "acp")[2]}
+    assert codes([*taken_back, refused], "reply-after-cancel") == []
 
 
 def test_a_tool_call_its_permission_and_its_end_are_one_span():

@@ -7,9 +7,11 @@ from judged import HEAD, ask, protocol, tell
 from wires import child, host, run
 
 from extproxy.errors import ProtocolError
-from extproxy.protocols import load_protocol
+from extproxy.events import Side
+from extproxy.protocols import built_in, load_protocol
 from extproxy.protocols.checking import problems
 from extproxy.protocols.types import parse_type
+from extproxy.wording import the
 
 ANY = "never = { has = ['never'] }"
 
@@ -42,6 +44,12 @@ def test_a_request_whose_answer_is_needed_is_missed_more_loudly(answer, told):
     assert [(each.code, each.severity.value) for each in found] == told
     if answer == "needed":
         assert found[0].text == "ask with id 1 was never answered: the asker waits for it however long it takes."
+
+
+def test_a_side_that_has_a_name_is_called_by_it():
+    assert [the(built_in()[name], side) for name in ("claude", "acp", "pi-rpc") for side in Side] == [
+        "the host", "claude", "the client", "the agent", "the client", "pi",
+    ]  # fmt: skip
 
 
 READER = '\n[[reader]]\nname = "the teller"\nside = "child"\ngarbage = "it ends"\n'

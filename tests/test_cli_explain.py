@@ -45,6 +45,7 @@ def test_without_a_code_all_are_listed(explain):
     ("typed", "said"),
     [
         ("lat-reply", "there is no finding 'lat-reply'; did you mean late-reply?"),
+        ("nonsense", "there is no finding 'nonsense'; extproxy explain lists them"),
         ("no_reply", "did you mean no-reply?"),
         ("xyzzy", "there is no finding 'xyzzy'; extproxy explain lists them"),
         ("\x1b[2J", "there is no finding '\\x1b[2J'"),

@@ -52,7 +52,7 @@ def test_git_shows_recordings_as_transcripts(suite: Suite) -> None:
     def git(*words: str) -> str:
         identity = ("-c", "user.name=x", "-c", "user.email=x@example.org")
         command = ["git", *identity, *words]
-        return subprocess.run(command, capture_output=True, text=True, timeout=30, check=True).stdout
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
 
     git("init", "-q", ".")
     assert run(["init"]) == 0

@@ -26,11 +26,12 @@ def test_the_version_is_told(capsys):
 
 @pytest.mark.parametrize("flag", ["-h", "--help"])
 @pytest.mark.parametrize("command", [None, *COMMANDS])
-def test_help_works_everywhere(command, flag, capsys):
+def test_help_works_everywhere_and_fits_a_terminal(command, flag, capsys):
     assert run([*([command] if command else []), flag]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith("Usage: extproxy")
-    assert max(map(len, shown.splitlines())) < 100
+    assert [line for line in shown.splitlines() if len(line) > 80 or line.endswith("-")] == []
+    assert command is None or f"  extproxy {command}" in shown.partition("Example")[2]
 
 
 def test_no_arguments_show_the_help(capsys):
@@ -56,7 +57,9 @@ def test_the_help_of_the_group_imports_no_command():
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["shwo"], "No such command 'shwo'"),
+        (["shwo"], "there is no command 'shwo'; did you mean show?"),
+        (["frobnicate"], "there is no command 'frobnicate'; extproxy --help lists them"),
+        (["show", "--last"], "requires an argument. (see extproxy show --help)"),
         (["show", "--colour"], "No such option"),
         (["show", "-q"], "No such option '-q'"),
         (["show", "tpye:x"], "did you mean type:?"),

@@ -289,12 +289,27 @@ def test_a_file_that_is_no_recording_is_said_with_its_name(lab: Lab, content: by
     assert no_traceback(done)
 
 
-@pytest.mark.parametrize("name", ["missing.ndjson", "."])
-def test_a_file_that_cannot_be_read_is_said_with_its_name(lab: Lab, name: str) -> None:
-    done = replay(lab, lab.folder / name).finish()
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("missing.ndjson", b"there is no recording "),
+        (".", b"cannot be read: "),
+        ("@weather", b"there are no sessions yet"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_said_with_its_name(lab: Lab, name: str, says: bytes) -> None:
+    path = name if name.startswith("@") else str(lab.folder / name)
+    done = lab.start([*EXTPROXY, "replay", path]).finish()
     assert (done.status, done.out) == (2, b"")
-    assert b"cannot be read" in done.err
+    assert says in done.err
     assert no_traceback(done)
+
+
+def test_a_session_is_named_as_for_show(lab: Lab) -> None:
+    (lab.folder / "state").mkdir()
+    written(lab.folder / "state" / "20261129-213000-000-x-41.extproxy.ndjson", TWO)
+    done = lab.start([*EXTPROXY, "replay", "@x"]).finish(b"".join(lines(ask(7), ask(8, "b", x=1))))
+    assert done == Result(0, b"".join(lines(answer(7), answer(8))), b"")
 
 
 def test_a_torn_recording_is_played_as_far_as_it_goes_and_says_so(lab: Lab) -> None:

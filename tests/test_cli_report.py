@@ -81,6 +81,15 @@ def test_it_says_what_ran_what_is_wrong_and_what_was_taken_out(session):
         assert said in text
 
 
+def test_a_session_without_anything_of_the_kind_is_told_as_such(session, capsys):
+    plain = write_recording(session.parent / "plain.ndjson", Header(command=("ext",), cwd="/"), frame({"type": "done"}))
+    assert run(["report", str(plain)]) == 0
+    (path,) = session.parent.glob("*.zip")
+    said = capsys.readouterr().out.splitlines()
+    assert said == [f"wrote {path.name}; nothing was taken out.", "Look at it before you give it away."]
+    assert b"## What was taken out\n\nNothing.\n\n" in contents(path)[1]
+
+
 def test_the_recording_in_it_can_be_read(session):
     run(["report", str(session), "-o", "r.zip"])
     recording, _ = contents(session.parent / "r.zip")

@@ -336,6 +336,7 @@ def test_a_diagram_is_sound_whole_and_in_parts(show, name):
         (["--get", "a", "-v"], "-v does not go with --get PATH"),
         (["-O", "x"], "-O goes with --get PATH"),
         (["--get", "a b"], "cannot read the path"),
+        (["--get", ""], "--get needs a path"),
     ],
 )
 def test_what_does_not_go_together_is_refused_with_a_sentence(arguments, says, capsys):
@@ -514,6 +515,21 @@ def test_a_word_is_a_term_though_a_program_of_that_name_lies_here(show, state, t
     assert numbers(show("./kept", "weather")) == [1]
 
 
+def test_names_of_files_that_were_taken_for_words_are_told_where_nothing_matches(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes.txt").write_text("no recording")
+    for name in ("a", "b"):
+        write_recording(tmp_path / f"{name}.ndjson", *session("./x", "2026-11-29T21:30:00.000000Z", '{"of":"notes"}'))
+    assert run(["show", "a.ndjson", "notes.txt", "b.ndjson", "nothing"]) == 0
+    assert capsys.readouterr().err.splitlines()[1:] == [
+        "extproxy: notes.txt is no recording: it was taken for a word to look for",
+        "extproxy: show takes one session: b.ndjson was taken for a word to look for",
+    ]
+    (tmp_path / "notes").write_text("no recording")
+    assert run(["show", "a.ndjson", "notes"]) == 0
+    assert capsys.readouterr().err.count("\n") == 1
+
+
 # ---- damage
 
 
@@ -544,6 +560,8 @@ def test_what_is_no_recording_is_refused(content, tmp_path, capsys):
 
 
 def follow(lab, *arguments):
+    if arguments and not arguments[0].startswith("@"):
+        lab.hold(arguments[0])
     return lab.start([*EXTPROXY, "show", "-f", *arguments])
 
 

@@ -151,6 +151,26 @@ def test_an_answer_that_is_missing_is_told_with_its_request():
     assert (change.what, change.kind, change.exchange and change.exchange.name) == ("removed", "reply", "weather")
 
 
+@pytest.mark.parametrize(
+    ("protocol", "cancel", "may_be_missing"),
+    [
+        ("lsp", {"method": "$/cancelRequest", "params": {"id": 1}}, False),
+        ("mcp", {"method": "notifications/cancelled", "params": {"requestId": 1}}, True),
+    ],
+)
+def test_what_answers_a_cancelled_request_is_chance(protocol, cancel, may_be_missing):
+    spoken = built_in()[protocol]
+    asked = host({"jsonrpc": "2.0", "id": 1, "method": "x/wait"})
+    taken_back = host({"jsonrpc": "2.0", **cancel})
+    done = child({"jsonrpc": "2.0", "id": 1, "result": {"n": 1}})
+    given_up = child({"jsonrpc": "2.0", "id": 1, "error": {"code": -32800, "message": "cancelled"}})
+    assert not diff([asked, taken_back, done], [asked, taken_back, given_up], spoken)
+    assert not diff([asked, done, taken_back], [asked, taken_back, given_up], spoken)
+    assert told(diff([asked, done], [asked, given_up], spoken))
+    for sessions in ([asked, taken_back, done], [asked, taken_back]), ([asked, taken_back], [asked, taken_back, done]):
+        assert bool(diff(*sessions, spoken)) != may_be_missing
+
+
 def test_messages_in_another_order_are_reordered_and_no_more_of_them_than_have_moved():
     notes = [host({"method": "note", "params": {"n": n}}) for n in range(6)]
     changes = diff(notes, [notes[3], *notes[:3], *notes[4:]])
@@ -329,6 +349,7 @@ def test_one_value_that_changed_in_any_one_frame_is_exactly_that_difference(name
         at = places[7 * n % len(places)]
         where = pointer(*at)
         free = any(where == each or where.startswith(f"{each}/") for each in varying(protocol, message))
+        free |= message.kind == "reply" and message.exchange is not None and message.exchange.cancelled
         content = json.dumps(changed(message.value, at)).encode()
         other = [*events[:n], Frame(event.side, event.at, content, event.end), *events[n + 1 :]]
         changes = compare(recorded, conversation(other, protocol)).changes

@@ -40,7 +40,8 @@ def test_the_page_knows_every_word(word):
 
 @pytest.mark.parametrize(
     "demand", ["grows = { value = 'a' }", "declared = { message = 'm', has = 'a' }",
-               "fits = { message = 'm', key = 'a', schema = 'a', by = 'a', value = 'a' }"],
+               "fits = { message = 'm', key = 'a', schema = 'a', by = 'a', value = 'a' }",
+               "listed = { message = 'm', each = 'a[]' }"],
 )  # fmt: skip
 def test_the_page_knows_every_word_of_the_demands(demand):
     text = demand.replace(" }", ", nonsense = 1 }")

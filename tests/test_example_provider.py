@@ -10,7 +10,7 @@ import zlib
 from typing import Any
 
 import pytest
-from support import EXTPROXY, PATIENCE, PLAIN_PYTHON, RECORDINGS, ROOT
+from support import EXTPROXY, PATIENCE, PLAIN_PYTHON, RECORDINGS, ROOT, wait_recorded
 from wires import codes, run
 
 from extproxy.events import Frame
@@ -107,6 +107,7 @@ def test_behind_wrap_the_session_is_the_same_and_clean(bare, tmp_path):
     told: list[str] = []
     drive([*EXTPROXY, "wrap", "-o", str(file), "--", *COMMAND], bare, PATIENCE, told.append)
     assert "\n".join(told) + "\n" == ACCOUNT
+    wait_recorded(file)
     with file.open("rb") as lines:
         session, _, found = run(read(lines))
     assert session.protocol is not None
@@ -118,6 +119,7 @@ def test_behind_wrap_the_session_is_the_same_and_clean(bare, tmp_path):
 def test_the_recording_is_what_the_example_says(tmp_path):
     file = tmp_path / "again.ndjson"
     drive([*EXTPROXY, "wrap", "-o", str(file), "--", *COMMAND], False, PATIENCE, lambda line: None)
+    wait_recorded(file)
 
     def spoken(path: Any) -> list[list[bytes]]:
         with path.open("rb") as lines:

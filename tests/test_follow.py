@@ -57,6 +57,19 @@ def test_it_is_told_when_all_that_was_written_is_given(tmp_path):
     assert seen == ["Header", "Frame", "idle", "Closed"]
 
 
+def test_what_is_written_between_two_looks_by_one_that_ends_is_not_missed(tmp_path, monkeypatch):
+    path = write_recording(tmp_path / "a.ndjson", HEADER)
+    last = Closed(MS, "end", 0, 0)
+
+    def ending(_):
+        with path.open("ab") as file:
+            file.write(Encoder().event(last))
+        return False
+
+    monkeypatch.setattr(follow, "_is_running", ending)
+    assert list(follow.events(str(path), lambda: None)) == [HEADER, last]
+
+
 def test_it_ends_when_nobody_writes_any_more(tmp_path):
     path = write_recording(tmp_path / "a.ndjson", HEADER, frame(Side.HOST, MS, "x"), tail=b'{"t":')
     *_, last = follow.events(str(path), lambda: None)

@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extproxy.lines.headers import begins_header, end_of_head, fitted, header_for, read_head, wrong_length
+from extproxy.lines.headers import (
+    FIELD,
+    PLACE,
+    begins_header,
+    end_of_head,
+    find_header,
+    fitted,
+    header_for,
+    read_head,
+    wrong_length,
+)
 
 
 @pytest.mark.parametrize(
@@ -96,3 +106,37 @@ def test_the_header_of_a_message_without_its_secrets_is_made_right():
 
 def test_what_has_no_header_gets_none():
     assert fitted(b"", b"{}", b"{ }") == b""
+
+
+TEXTS = st.lists(
+    st.sampled_from(
+        [
+            b"Content-Length: 5",
+            b"content-length:5",
+            b"CONTENT-Type: x",
+            b"Content-",
+            b"-length",
+            b": 7",
+            b"x",
+            b"\r",
+            b"\n",
+        ]
+    ),
+    max_size=9,
+).map(b"".join)
+
+
+@given(TEXTS, st.integers(0, 8))
+def test_the_quick_way_to_a_header_leads_to_the_same_place(data, start):
+    found, slow = find_header(data, start, len(data)), FIELD.match(data, start) or PLACE.search(data, start)
+    assert (found and found.span()) == (slow and slow.span())
+
+
+def test_a_header_is_found_in_the_middle_of_a_line_and_at_the_beginning_of_one():
+    found = find_header(b'{"well-known":1}Content-Length: 5\r\n', 0, 36)
+    assert found is not None
+    assert found.span() == (16, 35)
+    assert find_header(b"see Content-Type: x\n", 0, 20) is None
+    found = find_header(b"see\nContent-Type: x\n", 0, 20)
+    assert found is not None
+    assert found.start() == 4

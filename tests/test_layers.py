@@ -191,7 +191,10 @@ def test_the_core_is_most_of_the_words():
     assert {"events", "framing", "session", "filter", "recording.v1", "protocols.model"} <= set(CORE_NAMES)
 
 
-STARTING = [f"proxy.{name}" for name in ("forwarder", "start", "descriptors", "outputs", "signals", "options", "tap")]
+STARTING = [
+    f"proxy.{name}"
+    for name in ("forwarder", "start", "descriptors", "outputs", "signals", "options", "streams", "tap", "witness")
+]
 """What of ours is imported before the child runs."""
 
 LIGHT = {"__future__", "mmap", "errno", "select", "struct", "_struct", "_thread", "_signal", "posix", "time"}

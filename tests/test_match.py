@@ -80,6 +80,15 @@ def test_frames_that_mean_something_else(one: Any, other: Any) -> None:
     assert means(one) != means(other)
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(1, 1.0), (0, -0.0), (100, 1e2), (10**16, 1e16), ([1], [1.0]), ([0, -2], [0, -2.0]), ({"a": 1}, {"a": 1.0})],
+)
+def test_a_number_is_its_value_wherever_it_stands(one: Any, other: Any) -> None:
+    assert canonical(one) == canonical(other)
+    assert canonical({"jsonrpc": "2.0", "x": one}) == canonical({"jsonrpc": "2.0", "x": other})
+
+
 def test_an_answer_means_its_name_and_id_whatever_it_says() -> None:
     asked = ask(7, "may")
     yes = means(answer(7, "yes"), before=asked)

@@ -58,6 +58,28 @@ def test_progress_of_a_request_that_is_over_or_never_asked_for_it_is_told():
     assert after_greeting(host(ask(1, "tools/call", {"name": "x"})), progress(1, 1))[0][0] == "orphan-event"
 
 
+def test_progress_of_a_task_goes_on_after_the_answer_that_it_is_one():
+    task = {"taskId": "t", "status": "working", "createdAt": "c", "lastUpdatedAt": "l", "ttl": None}
+    said = [with_token(1, "p"), child(answer(1, {"task": task})), progress("p", 1)]
+    assert after_greeting(*said) == []
+    assert after_greeting(*said, with_token(2, "p")) == []  # it may be over
+
+
+def test_progress_after_a_cancel_that_the_server_knows_of_is_told_once():
+    cancelled = [with_token(1, "p"), progress("p", 1), host(tell("notifications/cancelled", {"requestId": 1}))]
+    assert after_greeting(*cancelled, progress("p", 2)) == []  # it may have crossed with the cancel
+    known = [*cancelled, host(ask(2, "ping")), child(answer(2, {}))]
+    told = after_greeting(*known, progress("p", 2), progress("p", 3))
+    assert told == [("cancel-ignored", "hint", 6, "/params")]
+
+
+def test_a_token_belongs_to_one_open_request():
+    told = after_greeting(with_token(1, "p"), with_token(2, "p"))
+    assert told == [("broken-rule", "warning", 2, "/params/_meta/progressToken")]
+    free = host(tell("notifications/cancelled", {"requestId": 1}))
+    assert after_greeting(with_token(1, "p"), free, with_token(2, "p")) == []
+
+
 # ---- subscriptions
 
 
@@ -95,14 +117,68 @@ def test_arguments_that_the_schema_refuses_are_told(arguments):
     assert told[:3] == ("arguments-refused", "error", 3)
 
 
-@pytest.mark.parametrize("name", ["add", "another"])
-def test_arguments_that_fit_and_those_of_unknown_tools_are_fine(name):
-    assert after_greeting(*listed(TOOL), host(ask(9, "tools/call", {"name": name, "arguments": {"a": 1}}))) == []
+@pytest.mark.parametrize(("name", "told"), [("add", []), ("another", ["unlisted"])])
+def test_arguments_that_fit_and_those_of_unknown_tools_are_fine(name, told):
+    call = host(ask(9, "tools/call", {"name": name, "arguments": {"a": 1}}))
+    assert [code for code, *_ in after_greeting(*listed(TOOL), call)] == told
 
 
 def test_a_schema_holds_until_the_list_changes():
     wrong = host(ask(9, "tools/call", {"name": "add", "arguments": {}}))
     assert after_greeting(*listed(TOOL), child(tell("notifications/tools/list_changed")), wrong) == []
+
+
+@pytest.mark.parametrize(
+    ("listing", "things", "method", "params"),
+    [
+        ("tools/list", "tools", "tools/call", {"name": "x"}),
+        ("prompts/list", "prompts", "prompts/get", {"name": "x"}),
+        (
+            "prompts/list", "prompts", "completion/complete",
+            {"ref": {"type": "ref/prompt", "name": "x"}, "argument": {"name": "a", "value": ""}},
+        ),
+    ],
+)  # fmt: skip
+def test_a_name_that_is_on_no_list_is_told_as_long_as_the_list_is_whole_and_has_not_changed(
+    listing, things, method, params
+):
+    def page(number: int, name: str, params: Any = None, **more: Any) -> list[Event]:
+        thing = {"name": name} | ({"inputSchema": {"type": "object"}} if things == "tools" else {})
+        return [host(ask(number, listing, params)), child(answer(number, {things: [thing], **more}))]
+
+    use = host(ask(9, method, params))
+    path = "/params/ref/name" if "ref" in params else "/params/name"
+    assert after_greeting(use) == []
+    assert after_greeting(*page(1, "y"), use) == [("unlisted", "hint", 3, path)]
+    assert after_greeting(*page(1, "x"), use) == []
+    first = page(1, "y", nextCursor="2")
+    assert after_greeting(*first, use) == []
+    assert after_greeting(*first, *page(2, "x", {"cursor": "2"}), use) == []
+    assert after_greeting(*first, *page(2, "z", {"cursor": "2"}), use) == [("unlisted", "hint", 5, path)]
+    changed = child(tell(f"notifications/{things}/list_changed"))
+    assert after_greeting(*page(1, "y"), changed, use) == []
+
+
+NAME = {"type": "object", "properties": {"name": {"type": "string", "minLength": 2}}, "required": ["name"]}
+ASKED = {"message": "who?", "requestedSchema": NAME}
+
+
+@pytest.mark.parametrize(
+    ("params", "result", "path"),
+    [
+        (ASKED, {"action": "accept", "content": {"name": "Ada"}}, None),
+        (ASKED, {"action": "accept", "content": {"name": "A"}}, "/result/content/name"),
+        (ASKED, {"action": "accept", "content": {}}, "/result/content"),
+        (ASKED, {"action": "accept"}, "/result/content"),
+        (ASKED, {"action": "decline"}, None),
+        (ASKED, {"action": "cancel", "content": {}}, None),
+        (PAGE, {"action": "accept"}, None),
+        (FORM, {"action": "accept"}, None),
+    ],
+)
+def test_what_a_user_fills_in_fits_what_was_asked(params, result, path):
+    told = after_greeting(child(ask(1, "elicitation/create", params)), host(answer(1, result)))
+    assert told == ([] if path is None else [("answer-refused", "error", 2, path)])
 
 
 TEXT = [{"type": "text", "text": "x"}]
@@ -240,7 +316,9 @@ DESERVED = {
 def test_real_sessions_are_told_only_what_they_deserve(name):
     told = whole(capture(name))[2]
     assert {each.code for each in told if each.severity is not Severity.HINT} == DESERVED.get(name, set())
-    assert {each.code for each in told if each.severity is Severity.HINT} <= {"unanswered"}
+    # One of them calls no-such-tool.
+    hints = {"unanswered", "unlisted"} if name == "mcp-everything-auto-probe" else {"unanswered"}
+    assert {each.code for each in told if each.severity is Severity.HINT} <= hints
 
 
 def test_a_frame_is_read_the_same_wherever_the_recording_begins():
@@ -249,7 +327,7 @@ def test_a_frame_is_read_the_same_wherever_the_recording_begins():
         codes = {each.code for each in whole(frames[start:], "mcp")[2]}
         assert codes <= {
             "orphan-reply", "line-separator", "unanswered", "arguments-refused", "orphan-event",
-            "too-early",
+            "too-early", "unlisted",
         }  # fmt: skip
 
 

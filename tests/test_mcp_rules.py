@@ -24,7 +24,7 @@ from wires import child, host
 from wires import run as whole
 
 LOG = tell("notifications/message", {"level": "info", "data": 1})
-COMPLETION = {"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "a", "value": ""}}
+COMPLETION = {"ref": {"type": "ref/resource", "uri": "x:{a}"}, "argument": {"name": "a", "value": ""}}
 
 # ---- frames that are dropped
 
@@ -115,6 +115,12 @@ def test_a_ping_and_a_probe_may_come_first():
 def test_requests_before_initialized_are_told(event):
     assert found(*greeting()[:2], event) == [("too-early", "error", 3, "")]
     assert found(*greeting(), event) == []
+
+
+def test_a_client_that_does_not_wait_for_the_answer_to_initialize_is_told_once():
+    asked, given, ready = greeting()
+    told = found(asked, ready, host(ask(1, "tools/list")), given, child(answer(1, {"tools": []})))
+    assert told == [("too-early", "warning", 2, "")]
 
 
 @pytest.mark.parametrize(

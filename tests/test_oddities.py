@@ -131,6 +131,12 @@ def test_a_protocol_with_readers_of_its_own_says_what_is_too_long():
     assert "long-line" not in codes(run([child(line)], "zot-ext")[2])
 
 
+def test_a_message_with_a_header_is_no_line_to_be_too_long():
+    body = sized(16_777_217)
+    headed = Frame(Side.CHILD, 0, body, b"", head=b"Content-Length: %d\r\n\r\n" % len(body))
+    assert "long-line" not in codes(run([headed], "lsp")[2])
+
+
 def test_longer_lines_are_told_again_only_when_more_readers_refuse_them():
     sizes = [KB64 + 1, KB64 + 2, 1_048_577, KB64 + 3]
     found = run([child(sized(size)) for size in sizes], "ndjson")[2]

@@ -111,6 +111,7 @@ TOLD = {
     "active_goal",
     "transcript_mirror",
     "keep_alive",
+    "control_request",
     "control_cancel_request",
 }
 
@@ -118,7 +119,7 @@ TOLD = {
 def test_the_messages_of_both_sides_are_those_of_the_types():
     assert set(CLAUDE.messages[Side.HOST]) == {
         *(f"control_request:{name}" for name in ASKED_BY_HOST),
-        "user", "keep_alive", "control_cancel_request", "update_environment_variables",
+        "user", "keep_alive", "control_request", "control_cancel_request", "update_environment_variables",
     }  # fmt: skip
     assert set(CLAUDE.messages[Side.CHILD]) == {
         *(f"control_request:{name}" for name in ASKED_BY_CLAUDE), *(f"system:{name}" for name in SYSTEM),
@@ -143,11 +144,8 @@ def test_a_control_request_has_the_members_of_its_type(side, name, row):
 @pytest.mark.parametrize("name", sorted(SYSTEM))
 def test_a_system_message_says_its_session(name):
     members = {each.name: each for each in CLAUDE.messages[Side.CHILD][f"system:{name}"].fields.members}
-    assert (members["subtype"].type.value, members["session_id"].required, members["uuid"].required) == (
-        name,
-        True,
-        True,
-    )
+    assert (members["subtype"].type.value, members["session_id"].required) == (name, True)
+    assert not members["uuid"].required, "Claude Code 1 has none, nor have others that speak as it does"
 
 
 # ---- the session of the capture
@@ -230,6 +228,41 @@ def test_both_sides_ask_under_their_own_ids():
     _, entries, found = run(events, "claude")
     assert found == []
     assert [m.exchange.request.n for entry in entries for m in entry.messages] == [1, 2, 2, 1]
+
+
+def test_a_control_request_says_what_it_asks_for():
+    def wrong(request: dict[str, Any]) -> list[tuple[str, str]]:
+        found = run([host({"type": "control_request", "request_id": "1", **request})], "claude")[2]
+        return [(each.code, each.path) for each in found if each.code != "unanswered"]
+
+    assert wrong({"request": {}}) == [("missing-field", "/request/subtype")]
+    assert wrong({"subtype": "interrupt"}) == [("missing-field", "/request")]
+    assert wrong({"request": {"subtype": "interrupt"}}) == []
+
+
+def test_another_agent_that_speaks_as_claude_code_does_gets_hints_only():
+    # As Cursor's command line prints it.
+    here, text = {"session_id": "s"}, [{"type": "text", "text": "hi"}]
+    init = {"apiKeySource": "login", "cwd": "/x", "model": "m", "permissionMode": "default"}
+    end = {"subtype": "success", "is_error": False, "duration_ms": 1, "duration_api_ms": 1, "result": "hi"}
+    frames = [
+        child({"type": "system", "subtype": "init", **init, **here}),
+        child({"type": "user", "message": {"role": "user", "content": text}, **here}),
+        child({"type": "assistant", "message": {"role": "assistant", "content": text}, **here}),
+        child({"type": "tool_call", "subtype": "started", "call_id": "c", "tool_call": {}, **here}),
+        child({"type": "result", **end, **here}),
+    ]
+    session, _, found = run(frames)
+    assert session.protocol is not None
+    assert session.protocol.name == "claude"
+    assert [each for each in found if each.severity is not Severity.HINT] == [], (
+        "nor is the result asked for: the prompt is an argument"
+    )
+
+
+def test_what_only_one_side_says_is_wrong_from_the_other():
+    for event in (host({"type": "system", "subtype": "init"}), child(control("1", "interrupt")), host(CAN_USE.content)):
+        assert told(event) == [("wrong-direction", "error")]
 
 
 def test_a_denied_tool_gets_no_input():

@@ -222,12 +222,15 @@ def test_what_breaks_a_rule_is_found(frames, found):
     ("frame", "name"),
     [
         (host(INIT), "codex"),
-        (host(INIT | {"jsonrpc": "2.0"}), "codex"),
+        (host(INIT | {"jsonrpc": "2.0"}), "jsonrpc"),  # the answer tells: a client of MCP may forget its version
         (child(WELCOME), "codex"),
         (child({"method": "warning", "params": {"message": "x"}, "emittedAtMs": 1}), "codex"),
         (child({"method": "item/fileChange/requestApproval", "id": 0, "params": {}}), "codex"),
         (host({"id": 8, "method": "turn/start", "params": {"threadId": "a", "input": []}}), "codex"),
-        (host({"id": 8, "method": "turn/start", "jsonrpc": "2.0"}), "codex"),
+        (host({"id": 8, "method": "turn/start", "jsonrpc": "2.0", "params": {"threadId": "a"}}), "codex"),
+        (host({"id": 8, "method": "turn/start", "params": {"player": 1}}), "jsonrpc"),
+        (child({"method": "item/started", "params": {"threadId": "a", "item": {}}}), "codex"),
+        (child({"method": "item/started", "params": {"player": 1}}), "jsonrpc"),
         (host({"id": 0, "method": "initialize"}), "jsonrpc"),
         (host({"method": "initialized"}), "jsonrpc"),
         (host({"id": 0, "result": {"decision": "decline"}}), "jsonrpc"),

@@ -100,9 +100,13 @@ def event(name: str, body: Any = None) -> tuple[Any, ...]:
     return ("child", "event", name, body)
 
 
-CAN = {"supportsConfigurationDoneRequest": True}
+CAN = {"supportsConfigurationDoneRequest": True, "supportsCancelRequest": True}
 START = [ask("initialize", {"adapterID": "x"}), answer("initialize", 1, CAN)]
 LAUNCHED = [*START, ask("launch", {"program": "p"}), event("initialized")]
+FILTERS = [
+    START[0], answer("initialize", 1, {**CAN, "exceptionBreakpointFilters": [{"filter": "raised", "label": "r"}]}),
+    *LAUNCHED[2:],
+]  # fmt: skip
 RUNNING = [*LAUNCHED, ask("configurationDone"), answer("configurationDone", 3), answer("launch", 2)]
 STOPPED = event("stopped", {"reason": "breakpoint", "threadId": 1})
 
@@ -145,7 +149,8 @@ def test_what_every_message_needs_is_looked_for(frame):
     "messages",
     [
         [STOPPED, ask("threads"), answer("threads", 4, {"threads": [{"id": 1, "name": "main", "mine": 1}]})],
-        [event("debugpySockets", {"sockets": []}), ask("setDebuggerProperty", {"x": 1}), answer("x", 4)],
+        [event("debugpySockets", {"sockets": []}), ask("setDebuggerProperty", {"x": 1}),
+         answer("setDebuggerProperty", 4)],
         [event("exited", {"exitCode": 0}), event("terminated"), event("output", {"output": "x"}), ask("disconnect")],
         [ask("evaluate", {"expression": "1/0"}), answer("evaluate", 4, False)],
         [ask("launch", {"anything": 1}), ask("attach", {"connect": {"port": 1}})],
@@ -153,6 +158,9 @@ def test_what_every_message_needs_is_looked_for(frame):
          event("progressEnd", {"progressId": "p"})],
         [event("capabilities", {"capabilities": {"supportsSetVariable": True}}),
          ask("setVariable", {"variablesReference": 1, "name": "x", "value": "1"})],
+        [ask("evaluate", {"expression": "x"}), ask("cancel", {"requestId": 4}), answer("cancel", 5),
+         answer("evaluate", 4, False)],
+        [ask("setExceptionBreakpoints", {"filters": ["any"]})],  # nothing is known of its filters
     ],
 )  # fmt: skip
 def test_what_real_peers_say_is_told_of_nothing(messages):
@@ -174,6 +182,11 @@ def test_what_real_peers_say_is_told_of_nothing(messages):
         ([*RUNNING, ask("setVariable", {"variablesReference": 1, "name": "x", "value": "1"})],
          ("undeclared", "warning", 8)),
         ([*RUNNING, ("child", "request", "runInTerminal", {"args": ["x"], "cwd": "/"})], ("undeclared", "warning", 8)),
+        ([START[0], ask("launch", {}), START[1]], ("too-early", "warning", 2)),
+        ([START[0], ("child", "request", "runInTerminal", {"args": ["x"], "cwd": "/"}), START[1]],
+         ("too-early", "warning", 2)),
+        ([*RUNNING, ask("threads"), answer("next", 4, {"threads": []})], ("reply-mismatch", "warning", 9)),
+        ([*FILTERS, ask("setExceptionBreakpoints", {"filters": ["raised", "any"]})], ("unlisted", "warning", 5)),
     ],
 )  # fmt: skip
 def test_a_broken_rule_is_told_once(messages, expected):
@@ -194,6 +207,19 @@ def test_launch_may_be_answered_after_what_was_asked_later():
     assert [each.code for each in findings] == []
     launched = entries[-1].messages[0]
     assert (launched.name, launched.reply_to) == ("launch", 3)
+
+
+def test_what_an_adapter_says_of_itself_before_it_answers_initialize_is_fine():
+    assert told("dap", session(START[0], event("output", {"output": "x"}), event("debugpySockets"), START[1])) == []
+
+
+def test_a_cancelled_request_is_still_to_be_answered():
+    cancelled = session(
+        *RUNNING, ask("evaluate", {"expression": "x"}), ask("cancel", {"requestId": 4}), answer("cancel", 5)
+    )
+    [left] = [each for each in run(cancelled, "dap")[2] if each.code == "unanswered"]
+    assert (left.n, left.severity) == (8, "hint")
+    assert left.text == "evaluate with id 4 was cancelled, and no answer came: one is due all the same."
 
 
 def test_success_false_is_a_failure_and_says_why():

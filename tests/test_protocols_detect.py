@@ -10,7 +10,7 @@ from wires import child, host, spoken
 from extproxy.events import Frame
 from extproxy.lines.decode import decode
 from extproxy.protocols import Detector, built_in
-from extproxy.protocols.detect import Versions
+from extproxy.protocols.detect import LOOKS, Versions
 
 REQUEST = {"jsonrpc": "2.0", "id": 1, "method": "initialize"}
 
@@ -72,6 +72,100 @@ def test_evidence_decides(frames, name):
     assert detect(frames)[0] == name
 
 
+def rpc(method: str, **params: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+
+
+CLIENT = {"clientInfo": {"name": "mine", "version": "1"}}
+OTHERS = {
+    "a node of bitcoin": ("jsonrpc", [
+        host({"jsonrpc": "1.0", "id": "curltest", "method": "getblockcount", "params": []}),
+        child({"result": 1, "error": None, "id": "curltest"}),
+    ]),
+    "a node of ethereum, in a batch": ("jsonrpc", [
+        host([rpc("eth_chainId"), rpc("net_version")]),
+        child({"jsonrpc": "2.0", "method": "eth_subscription", "params": {"subscription": "0x9", "result": {}}}),
+    ]),
+    "devtools": ("jsonrpc", [
+        host({"id": 1, "method": "Target.createTarget", "params": {"url": "about:blank"}}),
+        child({"id": 1, "result": {"targetId": "X"}}),
+        child({"method": "Target.attachedToTarget", "params": {"sessionId": "s"}}),
+    ]),
+    "a build server": ("jsonrpc", [
+        host(rpc("build/initialize", displayName="x", bspVersion="2.1", rootUri="file:///", capabilities={})),
+        child({"jsonrpc": "2.0", "id": 1, "result": {"displayName": "sbt", "capabilities": {}}}),
+    ]),
+    "a language server of its own kind": ("jsonrpc", [
+        host(rpc("initialize", rootPath="/x", options={})), child({"jsonrpc": "2.0", "id": 1, "result": {"name": "m"}}),
+        host({"jsonrpc": "2.0", "method": "initialized", "params": {}}), host(rpc("shutdown")),
+    ]),
+    "a client of MCP that forgets the version": ("jsonrpc", [host(rpc("initialize", **CLIENT))]),
+    "a server with settings": ("jsonrpc", [
+        host(rpc("settings/get", key="x")), child({"jsonrpc": "2.0", "id": 1, "result": {"value": 1}}),
+        host(rpc("models/list")), child({"jsonrpc": "2.0", "id": 1, "result": {"models": []}}),
+    ]),
+    "an agent with sessions of its own kind": ("jsonrpc", [
+        host(rpc("session/new", name="x")), host(rpc("session/prompt", text="x")), host(rpc("agent/prompt", text="x")),
+    ]),
+    "a game": ("jsonrpc", [
+        host({"id": 1, "method": "turn/start", "params": {"player": 2}}), child({"method": "turn/started"}),
+        child({"method": "item/completed", "params": {"player": 2}}),
+    ]),
+    "a log of pino": ("ndjson", [child({"level": 30, "time": 1, "pid": 2, "hostname": "h", "msg": "listening"})]),
+    "a log of requests": ("ndjson", [
+        child({"level": "info", "method": "GET", "msg": "request"}),
+        child({"method": "GET", "url": "/", "status": 200}),
+    ]),
+    "OpenTelemetry": ("ndjson", [child({"resourceSpans": [{"resource": {"attributes": []}, "scopeSpans": []}]})]),
+    "the stream of Anthropic's API": ("ndjson", [
+        child({"type": "message_start", "message": {"id": "m", "type": "message", "role": "assistant"}}),
+        child({"type": "ping"}),
+        child({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "H"}}),
+        child({"type": "message_stop"}), child({"type": "error", "error": {"type": "overloaded_error"}}),
+    ]),
+    "the stream of OpenAI's API": ("ndjson", [
+        child({"type": "response.created", "response": {"id": "r"}, "sequence_number": 0}),
+        child({"type": "response.output_text.delta", "delta": "x", "item_id": "i"}),
+    ]),
+    "codex exec": ("ndjson", [
+        child({"type": "thread.started", "thread_id": "t"}), child({"type": "turn.started"}),
+        child({"type": "item.completed", "item": {"id": "i", "type": "agent_message", "text": "x"}}),
+    ]),
+    "gemini": ("ndjson", [
+        child({"type": "init", "timestamp": "t", "session_id": "s", "model": "g"}),
+        child({"type": "message", "timestamp": "t", "role": "user", "content": "x"}),
+        child({"type": "result", "timestamp": "t", "status": "success", "stats": {}}),
+    ]),
+    "goose": ("ndjson", [
+        child({"type": "message", "message": {"id": None, "role": "user", "created": 1, "content": []}}),
+        child({"type": "complete", "total_tokens": 1}),
+    ]),
+    "what Claude Code keeps of a session": ("ndjson", [
+        child({"type": "user", "message": {"role": "user", "content": "x"}, "uuid": "u", "sessionId": "s"}),
+        child({"type": "assistant", "message": {"role": "assistant", "content": []}, "sessionId": "s"}),
+    ]),
+    "events in envelopes": ("ndjson", [
+        child({"type": "event", "id": "1", "event": {"type": "error", "message": "x"}}),
+        child({"type": "event", "id": 1, "event": {"type": "done"}}),
+        host({"type": "event", "event": "tool_call", "payload": {}}),
+    ]),
+    "the TypeScript server": ("ndjson", [
+        host({"seq": 0, "type": "request", "command": "open", "arguments": {"file": "a.ts"}}),
+        child({"seq": 0, "type": "event", "event": "typingsInstallerPid", "body": {"pid": 1}}),
+        child({"seq": 0, "type": "response", "command": "open", "request_seq": 0, "success": True}),
+    ]),
+}  # fmt: skip
+"""Programs whose protocol extproxy does not know: the family that they are of, and some of what they say."""
+
+
+@pytest.mark.parametrize(("family", "frames"), OTHERS.values(), ids=OTHERS)
+def test_a_program_that_nobody_knows_is_not_taken_for_another(family, frames):
+    assert detect(frames)[0] == family
+    for start in range(len(frames)):
+        for side in ("host", "child"):
+            assert detect([each for each in frames[start:] if each.side == side])[0] in ("jsonrpc", "ndjson", None)
+
+
 def test_a_specific_answer_is_final_and_a_family_is_not():
     _, detector = detect([host(REQUEST)])
     assert not detector.settled
@@ -79,6 +173,21 @@ def test_a_specific_answer_is_final_and_a_family_is_not():
     assert detector.settled
     assert detector.version == "1"
     assert detector.feed(host({}).side, REQUEST).name == "zot-ext"
+
+
+def test_an_answer_is_certain_when_no_later_frame_can_bring_another():
+    request, greeting = host(REQUEST), child({"type": "hello", "name": "x", "version": "1"})
+    assert detect([request])[1].certain is None
+    assert detect([request, greeting])[1].certain == "zot-ext"
+    # Of a protocol with versions that only is open.
+    assert detect([host({"jsonrpc": "2.0", "id": 1, "method": "session/start"})])[1].certain == "opal"
+    # What only fits gives way to what decides.
+    fitting = [child({"delta": "a", "type": "text_delta"}), host({"type": "get_state"})]
+    name, detector = detect(fitting)
+    assert (name, detector.certain) == ("zot-rpc", None)
+    assert detector.feed(greeting.side, {"type": "hello", "name": "x"}).name == "zot-ext"
+    assert detect([request] * (LOOKS - 1))[1].certain is None
+    assert detect([request] * LOOKS)[1].certain == "jsonrpc"
 
 
 def test_after_many_frames_the_answer_stays():
@@ -141,7 +250,7 @@ def test_the_real_opal_session_is_of_main():
 @pytest.mark.parametrize(
     ("frame", "version"),
     [
-        (host({"jsonrpc": "2.0", "id": 1, "method": "agent/steer", "params": {}}), "0.1.0"),
+        (host({"jsonrpc": "2.0", "id": 1, "method": "agent/steer", "params": {"session_id": "s"}}), "0.1.0"),
         (host({"jsonrpc": "2.0", "id": 1, "method": "session/start", "params": {"tools": []}}), "0.1.0"),
         (host({"jsonrpc": "2.0", "id": 1, "method": "session/start", "params": {"features": {}}}), None),
         (host({"jsonrpc": "2.0", "id": 1, "method": "session/start", "params": {}}), None),

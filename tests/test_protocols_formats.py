@@ -106,4 +106,4 @@ def test_jsonschema_is_imported_only_when_a_schema_comes():
         "import sys; from extproxy.protocols import built_in; from extproxy.session import Session;"
         "Session(built_in()); assert 'jsonschema' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=30)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
 from importlib import resources
 from typing import Any
 
@@ -19,8 +19,8 @@ from extproxy.session import Session
 
 
 @pytest.fixture
-def read(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """The files that are read whole."""
+def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files that are read whole: of a registry of the test's own, as that of all others is compared by identity."""
     files: list[str] = []
 
     def load(text: str, file: str, *known: Any) -> Protocol:
@@ -28,9 +28,9 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         return load_protocol(text, file, *known)
 
     monkeypatch.setattr(registry, "load_protocol", load)
-    built_in.cache_clear()
-    yield files
-    built_in.cache_clear()
+    fresh = built_in.__wrapped__()
+    monkeypatch.setattr(sys.modules[__name__], "built_in", lambda: fresh)
+    return files
 
 
 @pytest.mark.parametrize("name", built_in().names)

@@ -103,6 +103,21 @@ def test_a_fit_says_where_schemas_and_values_are():
     assert (made.by, made.asked, made.value, made.empty, made.stale) == (None, ("d",), ("e",), True, {"piece"})
 
 
+def test_a_fit_without_a_message_has_its_schema_in_the_request():
+    made = rule("on = 'whole'\nfits = { schema = 'a', value = 'b' }").fits
+    assert made is not None
+    assert (made.message, made.key, made.schema, made.value) == ("", (), ("a",), ("b",))
+
+
+def test_a_list_says_where_its_names_are_and_when_it_is_whole():
+    made = rule(
+        "listed = { message = 'whole', each = 'a[]', key = 'b', by = 'c', page = 'd', more = 'e', stale = 'piece' }"
+    ).listed
+    assert made is not None
+    assert (made.message, made.each, made.key, made.by) == ("whole", ("a", None), ("b",), ("c",))
+    assert (made.page, made.more, made.stale, made.asked) == (("d",), ("e",), {"piece"}, None)
+
+
 @pytest.mark.parametrize(
     ("words", "asks"),
     [
@@ -110,6 +125,9 @@ def test_a_fit_says_where_schemas_and_values_are():
         ("must = { has = 'a' }\nasked = { has = 'a' }", True),
         ("fits = { message = 'ask', key = 'b', schema = 'c', asked = 'd', value = 'e' }", True),
         ("fits = { message = 'ask', key = 'b', schema = 'c', by = 'd', value = 'e' }", False),
+        ("fits = { schema = 'c', value = 'e' }", True),
+        ("listed = { asked = 'a[]', by = 'b' }", True),
+        ("listed = { message = 'ask', each = 'a[]', by = 'b' }", False),
     ],
 )
 def test_a_rule_looks_at_the_request_when_a_word_says_so(words, asks):
@@ -179,6 +197,19 @@ def test_a_protocol_has_the_rules_of_the_one_that_it_extends():
         ("fits = { message = 'ask', key = 'a', schema = 'b', value = 'c', by = 'd', asked = 'e' }", "says either by"),
         ("fits = { message = 'ask', key = 'a', value = 'c', by = 'd' }", "this has to be said here"),
         ("fits = { message = 'ask', key = 'a', schema = 'b', value = 'c', asked = 'd' }", "names the replies"),
+        ("fits = { schema = 'b', value = 'c' }", "names the replies"),
+        ("fits = { schema = 'b', value = 'c', key = 'd' }", "this stands beside message"),
+        ("fits = { message = 'ask', schema = 'b', value = 'c', by = 'd' }", "this has to be said here"),
+        ("listed = { by = 'a' }", "either in a message, at each, or in the request, at asked"),
+        (
+            "listed = { message = 'ask', each = 'a[]', asked = 'a[]' }",
+            "either in a message, at each, or in the request",
+        ),
+        ("listed = { message = 'ask', by = 'a' }", "this has to be said here"),
+        ("listed = { asked = 'a[]', stale = 'piece' }", "this stands beside message"),
+        ("listed = { message = 'ask', each = 'a[]', page = 'b' }", "stand together"),
+        ("listed = { asked = 'a[]' }", "names the replies"),
+        ("needs = 'ask'\nheard = true", "this stands beside given or bars"),
         ("forbids = 'x'\nasked = { has = 'y' }", "names the replies"),
         ("forbids = 'x'\nbatch = 'yes'", "expected true or false"),
         ("forbids = 'x'\nin = 'body'", "expected 'fields' or 'frame'"),
@@ -206,6 +237,12 @@ def test_a_rule_about_streams_needs_one():
 def test_a_stream_needs_a_beginning_and_an_end(text):
     with pytest.raises(ProtocolError, match="a stream needs the message that opens it"):
         load(f"[[stream]]\n{text}")
+
+
+def test_a_stream_that_is_open_once_says_by_what():
+    assert load("[[stream]]\nopens = 'ask'\nends = 'whole'\nkey = 'of'\nonce = true").streams[0].once
+    with pytest.raises(ProtocolError, match="this stands beside key"):
+        load("[[stream]]\nopens = 'ask'\nends = 'whole'\nonce = true")
 
 
 def test_a_protocol_is_shown_with_the_versions_of_its_rules():

@@ -71,6 +71,9 @@ def test_the_schema_of_a_protocol_is_a_schema(protocol):
         ("opal", "opal-realrpcserver-tssdk", 0),
         ("zot-rpc", "zotrpc-tricky-intercept", 0),
         ("zot-rpc", "zotrpc-realzot-session", 2),  # a numeric id and a command that is none
+        ("claude", "claude-streamjson-session", 0),
+        ("acp", "acp-piacp-realagent", 1),  # an extension's own method
+        ("codex", "codex-appserver-approval", 0),
         ("zot-ext", "opal-realrpcserver-tssdk", 72),
         ("opal", "zot-guard-realhost-tui", 45),
     ],

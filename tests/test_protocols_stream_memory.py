@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from judged import HEAD, ask, protocol, tell
-from wires import run
+from wires import child, host, run
 
 from extproxy.events import Event
 from extproxy.findings import Finding
@@ -88,3 +88,81 @@ def test_what_both_sides_may_say_belongs_to_a_request_of_the_other_side():
         ("orphan-event", 2),
         ("orphan-event", 3),
     ]
+
+
+# ---- what is cancelled, and what is open already
+
+CANCELLED = """
+name = "cancelled"
+[[shape]]
+has = ["id"]
+is = { type = "string" }
+name = "type"
+id = "id"
+[[shape]]
+is = { type = "string" }
+name = "type"
+[host.ask]
+kind = "request"
+[host.ping]
+kind = "request"
+[host.cancel]
+cancels = "of"
+[child.piece]
+[child.end]
+kind = "reply"
+answers = ["ask", "ping"]
+[[stream]]
+opens = "ask"
+holds = "piece"
+ends = "end"
+key = "token"
+once = true
+"""
+HEARD = "on = 'piece'\nscope = 'stream'\nbars = 'cancel'\nheard = true"
+
+
+def asks(name: str, number: int, **fields: object) -> Event:
+    return host({"type": name, "id": number, **fields})
+
+
+def ended(number: int) -> Event:
+    return child({"type": "end", "id": number})
+
+
+def after_cancel(*events: Event, rule: str = HEARD) -> list[tuple[str, int]]:
+    findings = run(events, protocol(rule, head=CANCELLED))[2]
+    return [(each.code, each.n) for each in findings if each.code != "unanswered"]
+
+
+BEGUN = [asks("ask", 1, token="a"), asks("ask", 2, token="b"), tell("piece", token="a"), ask("cancel", of=1)]
+A, B = tell("piece", token="a"), tell("piece", token="b")
+
+
+def test_what_cancels_a_request_by_its_id_belongs_to_the_stream_of_that_request():
+    at_once = HEARD.replace("heard = true", "")
+    assert after_cancel(*BEGUN, B, A, rule=at_once) == [("broken-rule", 6)]
+    assert after_cancel(*BEGUN[:3], ask("cancel", of=9), ask("cancel"), A, rule=at_once) == []
+
+
+def test_a_cancel_counts_once_it_was_heard():
+    assert after_cancel(*BEGUN, A, ended(2), A) == []  # that was asked before
+    asked_later = [*BEGUN, asks("ping", 3), A, ended(3), B, A]
+    assert after_cancel(*asked_later) == [("broken-rule", 9)]
+
+
+def test_a_breach_of_order_in_a_stream_is_told_once_for_each():
+    both = [*BEGUN, ask("cancel", of=2), asks("ping", 3), ended(3), A, B, A, B]
+    assert after_cancel(*both) == [("broken-rule", 8), ("broken-rule", 9)]
+
+
+def test_what_is_open_is_not_opened_again():
+    findings = run([*BEGUN[:2], asks("ask", 3, token="b")], protocol(HEARD, head=CANCELLED))[2]
+    [again] = [each for each in findings if each.code == "broken-rule"]
+    assert (again.n, again.path) == (3, "/token")
+    assert again.text == "ask opens what is open since 2: both have the same token."
+
+
+def test_what_has_ended_or_was_cancelled_or_has_no_key_may_be_opened_again():
+    assert after_cancel(*BEGUN, ended(2), asks("ask", 3, token="b"), asks("ask", 4, token="a")) == []
+    assert after_cancel(asks("ask", 1), asks("ask", 2)) == []

@@ -38,6 +38,8 @@ VALUE = {
         ("{missing|path as name}", "d.py"),
         ("{args.n as count} {args as count} {content as count}", "4 2 1"),
         ("{name as count}{missing as count}{missing as name}", ""),
+        ("{args.n as count value} {content as count part} {missing as count part}", "4 values 1 part"),
+        ("{args as count entry} {args.n as count key}", "2 entries 4 keys"),
         ("{args.n as name}", "[1, 2.5, true, null]"),
     ],
 )
@@ -45,7 +47,7 @@ def test_a_summary_takes_values_from_the_message(text, line):
     assert parse_template(text).fill(VALUE) == line
 
 
-@pytest.mark.parametrize("text", ["{name", "name}", "{}", "{a..b}", "{a{b}}", "{a as size}"])
+@pytest.mark.parametrize("text", ["{name", "name}", "{}", "{a..b}", "{a{b}}", "{a as size}", "{a as name part}"])
 def test_an_unreadable_summary_is_said(text):
     with pytest.raises(ValueError, match=r"summary|path"):
         parse_template(text)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from judged import ask, found, places, protocol, tell
+from judged import RPC, ask, call, found, places, protocol, result, tell, tell_error
 from wires import child, host, run
 
 from extproxy.events import Event, Lost
@@ -15,41 +13,6 @@ from extproxy.findings import Finding
 from extproxy.protocols import load_protocol
 from extproxy.protocols.value_memory import MOST_QUESTIONS, MOST_WEIGHT
 from extproxy.session import Session
-
-RPC = """
-name = "rpc"
-open = true
-[[shape]]
-has = ["id", "method"]
-name = "method"
-id = "id"
-kind = "request"
-body = "params"
-[[shape]]
-has = ["id"]
-id = "id"
-kind = "reply"
-failed = { has = ["error"] }
-body = "result"
-[[shape]]
-has = ["method"]
-name = "method"
-kind = "event"
-body = "params"
-"""
-
-
-def call(name: str, number: int, /, **params: Any) -> Event:
-    return host({"id": number, "method": name, "params": params})
-
-
-def result(number: int, /, **fields: Any) -> Event:
-    return child({"id": number, "result": fields})
-
-
-def tell_error(number: int) -> Event:
-    return child({"id": number, "error": {"message": "no"}})
-
 
 # ---- the request that a reply answers
 
@@ -246,6 +209,27 @@ def test_replies_with_names_of_their_own_are_asked_about_too():
     assert places(found(rule, *events)) == [(3, "/body/data")]
 
 
+def test_a_schema_may_stand_in_the_request_itself():
+    rule = "on = 'end'\nfits = { schema = 'form', value = 'data', missing = 'empty' }"
+    events = [ask("ask", 1, form=CITY), ask("ask", 2, form={}), ask("ask", 3), ask("ask", 4, form=CITY)]
+    replies = [tell("end", 4, data={"city": "Rome"}), tell("end", 3, data=5), tell("end", 2, data=5)]
+    assert found(rule, *events, *replies, tell("end", 1, data={"city": "Rome"})) == []
+    for wrong in ({"data": {}}, {"data": None}, {}):
+        assert places(found(rule, *events, *replies, tell("end", 1, **wrong))) == [(8, "/body/data")]
+
+
+def test_a_schema_in_a_request_weighs_as_long_as_it_is_open():
+    session = Session([], protocol("on = 'end'\nfits = { schema = 'form', value = 'data' }"))
+    values = session.conversation.judge._values
+    for number in range(200):
+        session.feed(ask("ask", number, form={"enum": list(range(2_000))}))
+    assert 0 < len(values._questions) < 200
+    assert values._weight["questions"] <= MOST_WEIGHT
+    for number in range(200):
+        session.feed(tell("end", number, data=1))
+    assert values._weight["questions"] == 0
+
+
 # ---- whatever peers say
 
 ALL = """
@@ -272,6 +256,18 @@ declared = { message = "list", has = ["tools", "name"] }
 text = "{why}"
 scope = "stream"
 grows = { value = "name", key = "tools" }
+[[rule]]
+text = "{why}"
+on = "call"
+fits = { schema = "in", value = "args" }
+[[rule]]
+text = "{why}"
+on = "call"
+listed = { asked = "tools[]", key = "name", by = "name" }
+[[rule]]
+text = "{why}"
+kind = "request"
+listed = { message = "list", each = "tools[]", key = "name", by = "name", page = "of", more = "last", stale = "note" }
 [[rule]]
 text = "{it}"
 batch = true

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 import shlex
+from html import unescape
 
 import click
 import jsonschema
@@ -37,9 +39,44 @@ def test_every_command_is_named():
     assert not {name for name in COMMANDS if f"extproxy {name}" not in README}
 
 
-@pytest.mark.parametrize("path", re.findall(r"\]\((?!http)([^)#]+)\)", README))
-def test_a_link_leads_to_a_file(path):
-    assert (ROOT / path).exists()
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "recordings" / "README.md", *(ROOT / "docs").glob("*.md")]
+LINKS = [
+    (page, path)
+    for page in PAGES
+    for path in re.findall(r"\]\((?!http)([^)#]+)[^)]*\)", page.read_text(encoding="utf-8"))
+]
+
+
+@pytest.mark.parametrize(("page", "path"), LINKS, ids=[f"{page.name}-{path}" for page, path in LINKS])
+def test_a_link_leads_to_a_file(page, path):
+    assert (page.parent / path).exists()
+
+
+def test_each_place_that_contributing_names_is_there():
+    table = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("| place |")[2].partition("\n\n")[0]
+    places = [path for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE) for path in re.findall(r"`(.*?)`", row)]
+    assert [path for path in places if not (ROOT / path).exists()] == []
+    folders = {f"extproxy/{each.name}/" for each in (ROOT / "extproxy").iterdir() if (each / "__init__.py").exists()}
+    assert folders - set(places) == {"extproxy/examples/"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_table_has_as_many_cells_in_each_row(page):
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        cells = {len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()}
+        assert len(cells) == 1, table
+
+
+def test_every_page_of_docs_is_linked():
+    assert {f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md")} <= {path for _, path in LINKS}
+
+
+def test_the_picture_shows_what_is_drawn():
+    drawn = re.sub(r"\x1b\[[\d;]*m", "", runpy.run_path(str(ROOT / "scripts" / "picture"))["shown"]())
+    svg = (ROOT / "docs" / "view.svg").read_text(encoding="utf-8")
+    texts = re.findall(r'<text class="view-r\d+" [^>]*>(.*?)</text>', svg, re.DOTALL)
+    assert "".join(map(unescape, texts)).split() == drawn.split()
 
 
 @pytest.mark.parametrize("line", [line for line in LINES if line.startswith("scripts/")])

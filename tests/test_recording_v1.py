@@ -10,7 +10,8 @@ from extproxy import recording
 from extproxy.errors import RecordingError
 from extproxy.events import Closed, Detected, Eof, Event, Exit, Frame, Header, Lost, Note, Side, Signal, Stall, Unread
 from extproxy.framing import Lines, NdjsonSplitter, Splitter
-from extproxy.recording.v1 import DEPTH, Encoder, depth, is_frame, read_lines
+from extproxy.recording.v1 import DEPTH, Encoder, depth, is_frame
+from extproxy.recording.v1_reading import read_lines
 
 HEADER = Header(version="0.1.0", started="2026-11-29T21:30:00.123456Z", command=("./my-ext",), cwd="/x", pid=4711)
 
@@ -160,6 +161,13 @@ def test_depth_is_not_fooled_by_brackets_in_strings() -> None:
     assert depth(b"1") == 0
 
 
+@pytest.mark.parametrize("deep", [1, 2, DEPTH, DEPTH + 1])
+def test_depth_is_that_of_the_deepest_place(deep: int) -> None:
+    flat = b'[{"a":[]},{"b":{}},1],'
+    value = b"[" + flat * 100 + b'{"x":' * deep + b"[]" + b"}" * deep + b"," + flat[:-1] + b"]"
+    assert depth(value) == min(max(deep + 2, 4), DEPTH + 1)
+
+
 # ---- a tolerant reader
 
 
@@ -295,7 +303,12 @@ def test_a_header_stands_before_its_message_as_it_came_and_no_line_ending_behind
 
 @given(
     st.lists(
-        st.sampled_from([b"Content-Length: 2\r\n\r\n{}", b"Content-Length: 4\n\n{}", b"{}\n", b"log\r\n", b"Content-"])
+        st.sampled_from(
+            [
+                *(b"Content-Length: 2\r\n\r\n{}", b"Content-Length: 4\n\n{}", b"{}\n", b"log\r\n", b"Content-"),
+                *(b'Content-Length: 7\r\n\r\n{"a":\n1}', b"Content-Length: 4\r\n\r\n{\r\n}"),
+            ]
+        )
         | st.binary(max_size=20),
         max_size=12,
     ).map(b"".join)

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from extproxy.errors import UsageError
-from extproxy.events import Detected, Eof, Frame, Header, Note, Side
+from extproxy.events import Eof, Frame, Header, Note, Side
 from extproxy.framing import Lines
 from extproxy.protocols import built_in
 from extproxy.protocols.loading import load_protocol
@@ -172,9 +172,9 @@ def test_secret_places_of_all_protocols_count_until_it_is_known_which_it_is():
     login = '{"jsonrpc":"2.0","id":1,"result":{"user_code":"ABCD","device_code":"x"}}'
     redactor = Redactor(built_in())
     assert redacted(login, redactor).redacted == ("/result/user_code", "/result/device_code")
-    redactor.event(Detected(6, "zot-ext"))
+    redactor.use(built_in()["zot-ext"])
     assert not redacted(login, redactor).redacted
-    redactor.event(Detected(7, "opal"))
+    redactor.use(built_in()["opal"])
     assert redacted(login, redactor).redacted == ("/result/user_code", "/result/device_code")
 
 
@@ -344,6 +344,18 @@ def _objects(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 JSON = st.recursive(LEAVES, _objects, max_leaves=12)
 
 
+def _doubled(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    """Objects in which a name may stand twice."""
+    names = st.sampled_from(("result", "text", "device_code", "data", "headers", "x"))
+    members = st.builds('"{}":{}'.format, names, inner)
+    return st.lists(members, max_size=4).map(lambda each: "{" + ",".join(each) + "}") | st.lists(inner, max_size=2).map(
+        lambda each: "[" + ",".join(each) + "]"
+    )
+
+
+DOUBLED = st.recursive(st.sampled_from(('"x"', "5", "NaN", "{}")), _doubled, max_leaves=8).map(str.encode)
+
+
 @st.composite
 def json_lines(draw: st.DrawFn) -> bytes:
     """A value as one of the many texts that it has."""
@@ -357,7 +369,7 @@ def json_lines(draw: st.DrawFn) -> bytes:
 
 TEXT_LINES = st.lists(WORDS | VALUES | st.text(max_size=8)).map(" ".join).map(str.encode)
 BYTE_LINES = st.lists(st.binary(max_size=12) | VALUES.map(str.encode), max_size=4).map(b"".join)
-LINES = json_lines() | (TEXT_LINES | BYTE_LINES).map(lambda line: line.replace(b"\n", b" "))
+LINES = json_lines() | DOUBLED | (TEXT_LINES | BYTE_LINES).map(lambda line: line.replace(b"\n", b" "))
 
 
 @given(st.lists(LINES, min_size=1, max_size=5))

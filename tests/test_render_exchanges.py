@@ -97,6 +97,14 @@ def test_a_long_question_leaves_room_for_the_answer_on_a_screen():
     assert "w" * 180 in line(entry)
 
 
+def test_on_a_narrow_screen_words_take_the_place_of_bars():
+    entry = told(5 * MS)
+    entry.exchange.request.summary = "w" * 180
+    assert "█" not in line(entry, 90)
+    assert line(entry, 90).endswith("w…  → sunny\n")
+    assert line(entry, 60).rstrip().endswith("w…"), "there is no room for both"
+
+
 def test_a_late_failure_says_both():
     entry = told(5 * SECOND, error=True)
     entry.exchange.deadline = 1 * SECOND

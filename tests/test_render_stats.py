@@ -38,6 +38,16 @@ def test_a_table_fits_the_screen_and_the_alphabet():
     assert table(stats, Look(unicode=False), None, lambda: 0).isascii()
 
 
+def test_on_a_narrow_screen_names_keep_their_ends():
+    stats, session = recorded("codex-approval")
+    assert session.protocol is not None
+    shown = table(stats, Look(), session.protocol.sides, lambda: 80)
+    assert max(map(cell_len, shown.splitlines())) <= 80
+    assert "p95" not in shown
+    assert "codex ? …dExecution/requestApproval" in shown
+    assert "client ? thread/start" in shown
+
+
 def test_names_of_the_wire_are_made_safe():
     stats = Stats()
     for entry in (event(1, Side.HOST, 0, {"type": "\x1b[31m\u202e"}), text(2, 0, "x"), stderr(3, 0, "x")):

@@ -12,7 +12,7 @@ from support import CAPTURES
 from extproxy.entries import Message
 from extproxy.events import Event, Side
 from extproxy.match import id_path
-from extproxy.protocols import built_in
+from extproxy.protocols import built_in, load_protocol
 from extproxy.replay.reader import Reader
 from extproxy.session import Session
 
@@ -58,6 +58,25 @@ def test_it_reads_every_capture_as_a_session_does(path: Path) -> None:
 )
 def test_it_pairs_as_a_session_does(recorded: list[Any]) -> None:
     agree(events(recorded), "jsonrpc")
+
+
+def test_an_id_is_told_where_it_stands() -> None:
+    protocol = load_protocol(
+        """
+        name = "mine"
+        [[shape]]
+        is = { method = "string" }
+        name = "method"
+        kind = "request"
+        id = ["id", "meta.id"]
+        """,
+        "mine.toml",
+        {},
+    )
+    said = [{"method": "a", "id": 1}, {"method": "a", "meta": {"id": 1}}, {"method": "a"}]
+    reader = Reader(protocol)
+    found = [reader.feed(event).messages[0] for event in events([("host", value) for value in said])]
+    assert [id_path(message, protocol) for message in found] == [(("id",),), (("meta", "id"),), ()]
 
 
 def test_only_the_requests_of_the_named_sides_are_paired() -> None:

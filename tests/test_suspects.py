@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from extproxy.redaction.suspects import suspects
+from extproxy.redaction.suspects import Names, suspects
 
 
-def lines(data: bytes, *paths: tuple[bytes, ...]) -> list[bytes]:
-    return [data[start:end] for start, end in suspects(data, paths)]
+def lines(data: bytes) -> list[bytes]:
+    return [data[start:end] for start, end in suspects(data)]
 
 
 @pytest.mark.parametrize(
@@ -55,8 +55,27 @@ def test_a_line_without_a_sign_is_not(line):
     assert lines(line + b"\n" + line + b"\n") == []
 
 
-def test_a_line_that_has_all_the_names_of_a_path_is_suspect():
-    path = (b'"result"', b'"text"')
-    data = b'{"result":{"text":"x"}}\n{"result":{}}\n{"text":"x"}\n{"text":"a","result":1}\n'
-    assert lines(data, path) == [b'{"result":{"text":"x"}}', b'{"text":"a","result":1}']
+@pytest.mark.parametrize("others", [0, 20])
+def test_lines_that_have_all_the_names_of_a_set_are_found_with_the_set(others):
+    text, token = (b'"result"', b'"text"'), (b'"token"',)
+    data = b'{"result":{"text":"x"}}\n{"result":{}}\n{"text":"x"}\n{"text":"a","token":1,"result":1}\n'
+    found = Names([text, token, *((b'"result"', b'"other%d"' % n) for n in range(others))]).lines(data)
+    assert {data[start:end]: named for (start, end), named in found.items()} == {
+        b'{"result":{"text":"x"}}': [text],
+        b'{"text":"a","token":1,"result":1}': [text, token],
+    }
     assert lines(data) == []
+
+
+@pytest.mark.parametrize("begin", range(40))
+def test_a_name_is_found_wherever_it_stands_in_a_long_line(begin):
+    data = b" " * ((1 << 20) - begin) + b'{"result":{"text":1}}'
+    words = [(b'"result"', b'"text"'), *((b'"other%d"' % n,) for n in range(20))]
+    assert list(Names(words).lines(data).values()) == [words[:1]]
+
+
+def test_a_long_line_of_values_is_looked_through_once():
+    items = b",".join(b'{"name":"n%d","value":["x"]}' % n for n in range(20_000))
+    plain, labelled = b'{"items":[' + items + b"]}", b'{"items":[' + items + b',{"name":"API_KEY"}]}'
+    # For each value the whole line again would take an hour.
+    assert lines(plain + b"\n" + labelled + b"\n" + plain + b"\n") == [labelled]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support import wait_dead
 
 from extproxy.events import Closed, Frame, Side
 from extproxy.examples import WEATHER_PYTHON
@@ -103,6 +107,23 @@ def test_a_child_that_does_not_end_is_ended_and_told(start):
         child.close(0.3)
     assert child.status is not None
     assert len(child.session.messages()) == 1
+
+
+def test_the_session_is_whole_though_the_proxy_has_not_waited_for_the_recording(start):
+    child = start(f"print('[0]'); {READS}")
+    child.receive()
+    wrap = child._process.pid
+    others = map(int, Path(f"/proc/{wrap}/task/{wrap}/children").read_text().split())
+    (observer,) = [pid for pid in others if os.getsid(pid) == pid]
+    os.kill(observer, signal.SIGSTOP)  # as slow as it gets
+
+    def go_on() -> None:
+        wait_dead(wrap)
+        os.kill(observer, signal.SIGCONT)
+
+    threading.Thread(target=go_on, daemon=True).start()
+    assert [message.value for message in child.session.messages()] == [[0]]
+    assert isinstance(child.session.events[-1], Closed)
 
 
 def test_an_environment_that_turns_extproxy_off_does_not_turn_recording_off(start):

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from extproxy import config
+from extproxy import __version__, config
 from extproxy.errors import UsageError
-from extproxy.testing.scaffold import Command, find_command, plan, workflow
+from extproxy.testing.scaffold import UNTOLD, Command, asked_of_pip, find_command, plan, workflow
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ def test_the_workflow_has_what_the_languages_need(folder, files, has):
     where = folder("x")
     for name, text in files.items():
         folder(name, text)
-    text = workflow(where)
+    text = workflow(where, None)
     lines = [line.strip() for line in text.splitlines()]
     for each in has:
         assert any(each in line for line in lines)
@@ -134,3 +134,22 @@ def test_the_workflow_has_what_the_languages_need(folder, files, has):
     assert "include-hidden-files: true" in lines  # the folder of failed sessions has a dot
     assert "#" not in "".join(line for line in lines if not line.startswith("# "))
     assert all(len(line) - len(line.lstrip()) in range(0, 14, 2) for line in text.splitlines())
+
+
+VCS = {"url": "https://host/me/extproxy", "vcs_info": {"vcs": "git", "commit_id": "4711abc"}}
+
+
+@pytest.mark.parametrize(
+    ("note", "asked"),
+    [
+        (None, f"extproxy[test]=={__version__}"),
+        (VCS, "extproxy[test] @ git+https://host/me/extproxy@4711abc"),
+        ({"url": "https://host/e.whl", "archive_info": {}}, "extproxy[test] @ https://host/e.whl"),
+        ({"url": "file:///home/me/extproxy", "dir_info": {"editable": True}}, None),
+    ],
+)
+def test_ci_gets_extproxy_from_where_it_came_and_never_by_its_name_alone(folder, note, asked):
+    assert asked_of_pip(note and json.dumps(note)) == asked
+    text = workflow(folder("x"), asked)
+    assert (f"- run: pip install '{asked}'\n" in text) == (UNTOLD not in text) == (asked is not None)
+    assert "pip install 'extproxy[test]'\n" not in text

@@ -40,6 +40,32 @@ GROUP = """\
     +------------------------------------
 done
 """
+BOXED = """\
+[11/30/26 14:45:56] Error calling tool 'ask'
+                    ╭─────────── Traceback (most recent call last) ────────────╮
+                    │ /srv/ext.py:27 in ask                                    │
+                    │                                                          │
+                    │ ❱ 27 def ask() -> str: raise ValueError("no")            │
+                    ╰──────────────────────────────────────────────────────────╯
+                    ValueError: no
+[11/30/26 14:45:56] WARNING  Invalid arguments for tool 'weather'
+"""
+PLAIN_BOX = """\
++--- Traceback (most recent call last) ---+
+| /srv/ext.py:27 in ask                   |
++-----------------------------------------+
+
+ValueError: no
+"""
+LOGURU = """\
+Traceback (most recent call last):
+
+> File "ext.py", line 3, in <module>
+    main()
+    └ <function main at 0x7f0>
+
+ValueError: no such city
+"""
 NODE = """\
 /srv/ext.js:3
   throw new Error("boom");
@@ -85,7 +111,11 @@ def found(text: str | bytes, step: int = MS) -> list[Traceback]:
         (PYTHON, 1, "Python", "ValueError: no such city"),
         ("INFO start\n" + PYTHON, 2, "Python", "ValueError: no such city"),
         (CHAINED, 1, "Python", "ValueError: invalid literal"),
-        (GROUP, 1, "Python", "done"),
+        (GROUP, 1, "Python", "ExceptionGroup: unhandled errors (1 sub-exception)"),
+        (BOXED, 2, "Python", "ValueError: no"),
+        (BOXED[BOXED.index("\n") + 1 :].replace(" " * 20, ""), 1, "Python", "ValueError: no"),
+        (PLAIN_BOX, 1, "Python", "ValueError: no"),
+        (LOGURU, 1, "Python", "ValueError: no such city"),
         (NODE, 5, "JavaScript", "Error: boom"),
         (GO, 1, "Go", "panic: runtime error: index out of range [3] with length 2"),
         (RUST, 1, "Rust", "thread 'main' panicked at src/main.rs:2:5:"),
@@ -133,7 +163,12 @@ def test_the_captures_have_the_tracebacks_that_a_reader_sees(name):
     assert bool(found(b"\n".join(text))) == seen
 
 
-@given(st.lists(st.binary(max_size=40) | st.sampled_from([*PYTHON.encode().split(b"\n"), *NODE.encode().split(b"\n")])))
+@given(
+    st.lists(
+        st.binary(max_size=40)
+        | st.sampled_from([*PYTHON.encode().split(b"\n"), *NODE.encode().split(b"\n"), *BOXED.encode().split(b"\n")])
+    )
+)
 def test_no_bytes_make_it_raise(lines):
     for trace in found(b"\n".join(lines)):
         assert 1 <= trace.n <= len(lines)

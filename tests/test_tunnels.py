@@ -14,7 +14,7 @@ from extproxy.conversation import Conversation
 from extproxy.errors import ProtocolError
 from extproxy.events import Event, Exit, Frame, Side
 from extproxy.exchanges import Exchanges
-from extproxy.export.json_lines import entry_line
+from extproxy.export.json_lines import entry_line, stats_line, summary_line
 from extproxy.export.mermaid import Diagram
 from extproxy.filter import compile_terms
 from extproxy.framing import Lines
@@ -22,6 +22,7 @@ from extproxy.hangs import Hangs
 from extproxy.protocols import Registry, built_in, load_protocol
 from extproxy.protocols.crossing import crossed
 from extproxy.redaction.redact import Redactor
+from extproxy.render.closing import closing
 from extproxy.render.line import Liner
 from extproxy.render.look import Look
 from extproxy.session import Session
@@ -145,10 +146,29 @@ def test_what_stands_inside_is_a_message_of_its_own():
     assert serious(found) == []
 
 
-def test_exchanges_in_there_count():
+def test_the_summary_counts_what_travelled_and_how_much_stands_inside():
     session, _, _ = feed(SESSION)
     summary = session.summary()
-    assert (summary.messages, summary.exchanges, summary.failed) == (8 + 7, 4 + 3, 1)
+    assert (summary.messages, summary.inside) == (8, {"inner": 7})
+    # A request inside of another one is one with it, as --exchanges tells them; one holds an event only.
+    exchanges = Exchanges()
+    again = Session(REGISTRY, OUTSIDE)
+    told = [each for event in SESSION for each in exchanges.feed(again.feed(event))] + exchanges.finish(99 * MS)
+    assert summary.exchanges == len(told) == 4
+    assert summary.failed == sum(each.ending == "failed" for each in told) == 1
+    closed = "\n".join("".join(part.text for part in row) for row in closing(summary, Look(), OUTSIDE.sides))
+    assert "8 messages, 7 with inner inside, 4 exchanges, 1 failed" in closed
+    assert json.loads(summary_line(summary))["summary"]["inside"] == {"inner": 7}
+
+
+def test_an_answer_inside_that_fails_with_its_holder_is_one_failure():
+    failed = [SESSION[0], host({"re": 1, "error": "no such server"}, at=5 * MS)]
+    stats, (session, entries, _) = Stats(), feed(failed)
+    for entry in entries:
+        stats.feed(entry, entry.messages)
+    stats.finish([])
+    assert (session.summary().exchanges, session.summary().failed) == (1, 1)
+    assert (stats.total.count, stats.total.errors, stats.total.latencies.count) == (2, 1, 1)
 
 
 def test_conversations_with_different_keys_have_their_own_ids_and_rules():
@@ -213,7 +233,7 @@ def test_a_request_inside_fails_with_what_holds_it():
     session, entries, found = feed(failed)
     assert entries[0].messages[0].inner.exchange.state == "failed"
     assert (session.open_exchanges(), unanswered(found)) == ([], [])
-    assert session.summary().failed == 2
+    assert session.summary().failed == 1
     for in_order in (True, False):
         session, exchanges = Session(REGISTRY, OUTSIDE), Exchanges(in_order=in_order)
         told = [each for event in failed for each in exchanges.feed(session.feed(event))]
@@ -323,7 +343,11 @@ def test_figures_count_what_is_inside_without_bytes_of_its_own():
     rows = {(row.name, row.what): row for row in stats.rows()}
     assert (rows["call", "request"].count, rows["call", "request"].size, rows["call", "request"].errors) == (1, 0, 1)
     assert rows["hello", "request"].latencies.count == 2
-    assert stats.total.size == sum(len(entry.event.raw) for entry in entries)
+    assert {row.inside for row in stats.rows() if row.name in ("call", "hello", "ready")} == {"inner"}
+    assert json.loads(stats_line(rows["call", "request"]))["protocol"] == "inner"
+    total = stats.total
+    assert total.size == sum(len(entry.event.raw) for entry in entries)
+    assert (total.count, total.errors, total.latencies.count) == (8, 1, 4)
 
 
 def test_json_rpc_can_stand_inside():
@@ -385,7 +409,8 @@ def test_the_secret_places_of_what_stands_inside_count(known):
     answered = redacted(redactor, back(1, 0, id=0, result={}, **inside))
     assert [word in answered for word in ("hidden", "gone", "4711", "seen")] == [False, False, True, True]
     # Elsewhere in a frame these are no places, once it is known that the inner protocol is not the outer one.
-    assert ("gone" in redacted(redactor, host({"re": 1, "link": "http://a/?s=gone&t"}))) is known
+    assert ("gone" in redacted(redactor, host({"re": 1, "pass": {"word": "gone"}}))) is known
+    assert "gone" in redacted(redactor, host({"re": 1, "link": "http://a/?s=gone&t"}))
 
 
 def test_a_block_of_lines_is_searched_for_what_stands_inside():

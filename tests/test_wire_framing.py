@@ -82,7 +82,7 @@ def test_a_message_that_does_not_end_is_pending(lab):
     puppet.meet()
     puppet.write(b'Content-Length: 90\r\n\r\n{"a":1}')
     process.out.wait_for(b'{"a":1}')
-    until(lambda: b'"stalled":"pending","size":29' in lab.recording.read_bytes(), "waiting for it to be told", 8)
+    until(lambda: b'"stalled":"pending","size":29' in lab.recording.read_bytes(), "waiting for it to be told")
     puppet.exit(0)
     assert process.finish().status == 0
     assert lab.raw("child") == b'Content-Length: 90\r\n\r\n{"a":1}'

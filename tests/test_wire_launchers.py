@@ -10,7 +10,8 @@ import sys
 import pytest
 from support import state, until, wait_dead
 
-# A server as launchers start it: it says who it is, echoes, tells of SIGTERM, and ends with 7 at the end of its input.
+# A server as launchers start it: it says who it is, leaves a file that tells its launcher so, echoes, tells of SIGTERM,
+# and ends with 7 at the end of its input.
 SERVER = """
 import os, signal, sys
 def heard(number, frame):
@@ -18,6 +19,7 @@ def heard(number, frame):
     os._exit(9)
 signal.signal(signal.SIGTERM, IGNORE if "stubborn" in sys.argv else heard)
 os.write(1, b'{"pid":%d}\\n' % os.getpid())
+open(os.path.join(os.path.dirname(__file__), "runs"), "w").close()
 for line in sys.stdin.buffer:
     os.write(1, line)
 if "forever" in sys.argv:
@@ -29,12 +31,21 @@ sys.exit(7)
 WAITING = "import subprocess, sys; sys.exit(subprocess.call([sys.executable, *sys.argv[1:]]))"
 PASSING = """
 import signal, subprocess, sys
-signal.signal(signal.SIGTERM, lambda number, frame: server.send_signal(number))
+server, early = None, []
+signal.signal(signal.SIGTERM, lambda number, frame: server.send_signal(number) if server else early.append(number))
 server = subprocess.Popen([sys.executable, *sys.argv[1:]])
+for number in early:
+    server.send_signal(number)
 sys.exit(server.wait())
 """
-LEAVING = "import subprocess, sys; subprocess.Popen([sys.executable, *sys.argv[1:]])"
-DETACHING = "import subprocess, sys; subprocess.Popen([sys.executable, *sys.argv[1:]], start_new_session=True)"
+LEAVING = """
+import os, subprocess, sys, time
+subprocess.Popen([sys.executable, *sys.argv[1:]], start_new_session=DETACHED)
+while not os.path.exists(os.path.join(os.path.dirname(__file__), "runs")):
+    time.sleep(0.01)
+"""
+DETACHING = LEAVING.replace("DETACHED", "True")
+LEAVING = LEAVING.replace("DETACHED", "False")
 
 
 @pytest.fixture

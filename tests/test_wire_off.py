@@ -77,7 +77,11 @@ def test_a_reader_that_goes_away_ends_the_command_as_it_would_without_us(lab):
 
 @pytest.mark.parametrize(
     ("name", "mode", "status", "says"),
-    [("missing", None, 127, b"there is no such file"), ("plain", 0o644, 126, b"not executable")],
+    [
+        ("missing", None, 127, b"there is no such file"),
+        ("npx -y x", None, 127, b"give each argument as a word of its own"),
+        ("plain", 0o644, 126, b"not executable"),
+    ],
 )
 def test_a_command_that_cannot_start_is_told_as_without_it(lab, name, mode, status, says):
     path = lab.folder / name

@@ -48,18 +48,21 @@ def test_a_protocol_that_cannot_be_used_is_an_error_before_the_child_runs(lab, n
 
 def test_a_file_given_on_the_command_line_is_what_frames_mean(lab):
     (lab.folder / "mine.toml").write_text(MINE)
-    result = lab.wrap(["cat"], "--protocol", "./mine.toml", "--view", "stderr").finish(SAID)
+    process = lab.wrap(["cat"], "--protocol", "./mine.toml", "--view", "stderr")
+    process.send(SAID)
+    process.err.wait_for(b"boil: degrees: expected integer, got string 'hot'.")
+    result = process.finish()
     assert (result.status, result.out) == (0, SAID)
-    assert b"boil: degrees: expected integer, got string 'hot'." in result.err
     assert lab.lines()[0]["protocol"] == "mine"
 
 
 def test_protocols_of_the_project_are_recognised(lab):
     (lab.folder / "mine.toml").write_text(MINE)
     (lab.folder / "extproxy.toml").write_text('protocols = ["mine.toml"]\n')
-    result = lab.wrap(["cat"], "--view", "stderr").finish(SAID)
-    assert complaints(result) == []
-    assert b"expected integer, got string 'hot'." in result.err
+    process = lab.wrap(["cat"], "--view", "stderr")
+    process.send(SAID)
+    process.err.wait_for(b"expected integer, got string 'hot'.")
+    assert complaints(process.finish()) == []
     assert [line["protocol"] for line in lab.lines() if "protocol" in line] == ["mine"]
     shown = lab.extproxy("show", "--json", lab.recording)
     assert json.loads(shown.out.splitlines()[1])["name"] == "boil"
@@ -69,7 +72,10 @@ def test_a_wrong_protocol_of_the_project_is_told_and_the_session_goes_on_with_th
     (lab.folder / "mine.toml").write_text(MINE)
     (lab.folder / "wrong.toml").write_text("name = 5\n")
     (lab.folder / "extproxy.toml").write_text('protocols = ["wrong.toml", "mine.toml"]\n')
-    result = lab.wrap(["cat"]).finish(SAID)
+    process = lab.wrap(["cat"])
+    process.send(SAID)
+    process.err.wait_for(b"extproxy: ")
+    result = process.finish()
     assert (result.status, result.out) == (0, SAID)
     [said] = complaints(result)
     assert said == b"extproxy: wrong.toml, line 1, name: expected a text, got 5; going on without this protocol"
@@ -82,9 +88,11 @@ VERSIONS = '[[versions]]\nname = "1"\n[[versions]]\nname = "2"\n[host.roast]\nun
 def test_a_version_given_on_the_command_line_is_recorded_and_counts_from_then_on(lab):
     (lab.folder / "mine.toml").write_text(MINE + VERSIONS)
     said = b'{"do":"roast"}\n'
-    result = lab.wrap(["cat"], "--protocol", "./mine.toml@2", "--view", "stderr").finish(said)
+    process = lab.wrap(["cat"], "--protocol", "./mine.toml@2", "--view", "stderr")
+    process.send(said)
+    process.err.wait_for(b"roast: gone since 2; until 1.  [wrong-version]")
+    result = process.finish()
     assert (result.status, result.out) == (0, said)
-    assert b"roast: gone since 2; until 1.  [wrong-version]" in result.err
     assert (lab.lines()[0]["protocol"], lab.lines()[0]["protocol_version"]) == ("mine", "2")
     (lab.folder / "extproxy.toml").write_text('protocols = ["mine.toml"]\n')
     assert b"[wrong-version]" in lab.extproxy("show", lab.recording).out

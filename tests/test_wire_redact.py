@@ -79,10 +79,15 @@ def test_arguments_stderr_and_what_is_no_json_are_covered_and_the_environment_is
 
 
 def test_the_view_shows_placeholders(lab):
-    result = talk(lab, "--view", "stderr", "-v")
+    process = lab.wrap(["cat"], "--view", "stderr", "-v")
+    process.send(CHILD_SAYS + HOST_SAYS)
+    process.err.wait_for(b'{"a": 1}')
+    result = process.finish()
+    assert result.out == CHILD_SAYS + HOST_SAYS
     assert b"SENTINEL" not in result.err
+    assert GITHUB.encode() not in result.err
     assert b"<secret " in result.err
-    assert b"without the secrets that could be told" in result.err
+    assert b"without the secrets that could be told" in lab.extproxy("show", lab.recording).out
 
 
 def test_a_private_key_on_stderr_line_by_line_is_not_recorded(lab):

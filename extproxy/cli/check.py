@@ -26,14 +26,14 @@ FORMATS = ("text", "json", "junit", "sarif", "github", "markdown")
 SUFFIX = ".ndjson"
 
 EPILOG = """\b
-FILE is a recording, a folder (all .ndjson files below it that are recordings),
+FILE is a recording, a folder (all recordings below it that end in .ndjson),
 or a session as for show: @ (the newest), @weather, @all.
 
 \b
 Exit status:
   0  nothing found, or nothing as bad as --fail-on says
   1  findings at least as bad as --fail-on (error, where it is not given)
-  2  wrong usage, or a FILE that cannot be read; the others are checked all the same
+  2  wrong usage, or a FILE that cannot be read; the others are checked anyway
 
 \b
 Examples:
@@ -41,7 +41,7 @@ Examples:
   extproxy check recordings --fail-on warning
   extproxy check recordings --secrets --select secret
   extproxy check old.ndjson --protocol mcp@2026-07-28
-  extproxy check recordings --ignore 'unknown-*,crlf' --format junit -o check.xml
+  extproxy check recordings --ignore 'unknown-*' --format junit -o check.xml
 """
 
 

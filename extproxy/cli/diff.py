@@ -26,7 +26,8 @@ from extproxy.terminal import Screen
 
 FACTOR = click.FloatRange(1.0, min_open=True)
 EPILOG = """\b
-A and B are recordings, or sessions as for show: @ (the newest), @~1, @weather.
+A and B are recordings, or sessions as for show: @ (the newest), @~1,
+@weather.
 
 \b
 Exit status:
@@ -36,11 +37,11 @@ Exit status:
 
 \b
 Examples:
-  extproxy diff @~1 @                            the last two sessions
-  extproxy diff recordings/weather.ndjson @      what changed since it was kept
-  extproxy diff A B --ignore result._meta        not what stands there
-  extproxy diff A B --volatile '**.etag'         made up anew each time, wherever it stands
-  extproxy diff A B --slower 2                   also what takes more than twice as long
+  extproxy diff @~1 @                        the last two sessions
+  extproxy diff recordings/weather.ndjson @  what changed since it was kept
+  extproxy diff A B --ignore result._meta    not what stands there
+  extproxy diff A B --volatile '**.etag'     made up anew, wherever it stands
+  extproxy diff A B --slower 2               also what takes twice as long
   extproxy diff A B --json | jq 'select(.change == "changed") | .path'
 """
 

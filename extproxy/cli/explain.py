@@ -53,7 +53,7 @@ def explain(codes: tuple[str, ...], markdown: bool) -> None:
 def _known(code: str) -> Known:
     found = CATALOGUE.get(code)
     if found is None:
-        near = get_close_matches(code, CATALOGUE, 1, 0.5)
+        near = get_close_matches(code, CATALOGUE, 1)
         hint = f"did you mean {near[0]}?" if near else "extproxy explain lists them"
         raise UsageError(f"there is no finding {code!r}; {hint}")
     return found

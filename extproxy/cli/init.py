@@ -10,7 +10,7 @@ import click
 
 from extproxy.errors import RecordingError
 from extproxy.safe import safe
-from extproxy.testing.scaffold import FOLDER, TEXTCONV, Planned, as_shell, find_command, plan
+from extproxy.testing.scaffold import FOLDER, TEXTCONV, UNTOLD, Planned, as_shell, find_command, plan
 
 EPILOG = """\b
 How the extension is started is found out: from COMMAND, from the settings,
@@ -54,6 +54,8 @@ def init(command: tuple[str, ...]) -> None:
         shown = " ".join((f'"{sys.executable}"', *TEXTCONV))
         if _git("config", "diff.extproxy.textconv", shown):
             click.echo("set  git config diff.extproxy.textconv, so that git diff shows recordings as transcripts")
+    if any(UNTOLD in each.text for each in planned):
+        click.echo("say in .github/workflows/extproxy.yml where CI gets extproxy from: this one came from a folder")
     click.echo("\nnext: pytest --extproxy-record once --snapshot-update, then look at what it made, and commit it")
 
 

@@ -26,6 +26,11 @@ def keep(session: str, name: str) -> None:
     SESSION is a file, or @ (the newest), @~1, @weather, @4711 as for show.
     A name that is taken is refused. The copy can be read by whom your umask
     allows, since it is meant to be committed; the original was yours alone.
+
+    \b
+    Examples:
+      extproxy keep @ weather
+      extproxy keep @~1 no-such-city
     """
     path = copy(session, name)
     click.echo(f"kept in {safe(path)}")

@@ -15,7 +15,7 @@ from rich.segment import Segment
 
 from extproxy import store
 from extproxy.events import Detected, Exit, Side
-from extproxy.recording.v1 import read_lines
+from extproxy.recording.v1_reading import read_lines
 from extproxy.render.look import BAD, ODD, QUIET, SIDE, STRONG, Look, Row, duration
 from extproxy.safe import size
 from extproxy.terminal import Screen
@@ -53,6 +53,11 @@ def ls(json_lines: bool, everything: bool, color: str) -> None:
     """List the sessions there are: running ones first, then the newest.
 
     The first column names a session for `extproxy show` and others.
+
+    \b
+    Examples:
+      extproxy ls
+      extproxy ls --all --json | jq -r 'select(.exit != 0) | .path'
     """
     sessions = listed(store.sessions(), None if everything or json_lines else 20)
     screen = Screen(sys.stdout, color)

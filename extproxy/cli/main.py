@@ -16,7 +16,7 @@ from typing import Any, Final
 import click
 
 from extproxy import __version__
-from extproxy.errors import ExtproxyError
+from extproxy.errors import ExtproxyError, UsageError
 from extproxy.safe import safe
 
 COMMANDS: Final = {
@@ -59,6 +59,17 @@ class Commands(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if not args[0].startswith("-") and args[0] not in COMMANDS:
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], COMMANDS, 1)
+            hint = f"did you mean {near[0]}?" if near else "extproxy --help lists them"
+            raise UsageError(f"there is no command {args[0]!r}; {hint}")
+        return super().resolve_command(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
@@ -87,8 +98,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command line; its exit status. 2 is wrong usage or unreadable input, 130 is Ctrl-C."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        status = cli.main(list(sys.argv[1:] if arguments is None else arguments), "extproxy", standalone_mode=False)
+        status = cli.main(list(words), "extproxy", standalone_mode=False)
         sys.stdout.flush()
     except ExtproxyError as error:
         _say(str(error))
@@ -97,7 +109,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         click.echo(error.format_message())
         return 0
     except click.ClickException as error:
-        where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "extproxy"
+        # click forgets the command where an option lacks its value.
+        where = " ".join(["extproxy", *(word for word in words[:1] if word in COMMANDS)])
         _say(f"{' '.join(error.format_message().split())} (see {where} --help)")
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):

@@ -73,12 +73,12 @@ class Asked(Struct, kw_only=True):
 def split_session(words: list[str]) -> tuple[str | None, list[str]]:
     """SESSION is the first word that names one: `@...`, or a recording; the others are terms."""
     for index, word in enumerate(words):
-        if word.startswith("@") or _names_a_file(word):
+        if word.startswith("@") or names_a_file(word):
             return word, [*words[:index], *words[index + 1 :]]
     return None, list(words)
 
 
-def _names_a_file(word: str) -> bool:
+def names_a_file(word: str) -> bool:
     """Whether a word is meant as a file. A bare `weather` is not, only because a program of that name lies here."""
     if word.endswith((".ndjson", ".jsonl")) and "=" not in word:
         return True

@@ -80,7 +80,7 @@ def report(session: str, output: str | None, blank_text: bool, rules: tuple[str,
         if isinstance(error, OSError):
             raise RecordingError(error.strerror or "cannot be written", path) from None
         raise
-    click.echo(f"wrote {safe(path)}; taken out:")
+    click.echo(f"wrote {safe(path)}; {'taken out:' if making.taken else 'nothing was taken out.'}")
     for line in told(making.taken, "  {count:>4}  {kind}  {place}"):
         click.echo(line)
     click.echo("Look at it before you give it away.")

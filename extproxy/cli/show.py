@@ -16,6 +16,7 @@ from extproxy.cli.reading import (
     Chosen,
     bodies,
     events,
+    names_a_file,
     names_of_sides,
     split_session,
     tell_unread,
@@ -26,6 +27,7 @@ from extproxy.errors import UsageError
 from extproxy.events import Frame, Header, Unread
 from extproxy.filter import compile_terms
 from extproxy.known import choose, known_anyway
+from extproxy.lines.headers import fitted
 from extproxy.lookup import read_path
 from extproxy.pick import Gap, Picker
 from extproxy.safe import safe
@@ -39,14 +41,14 @@ Without one the newest is shown.
 
 \b
 TERMs say which messages; all must hold:
-  type:tool_call,tool_result   by name; * stands for anything (also name:, method:)
-  from:child                   host, child, stderr, or the protocol's own names
+  type:tool_call,tool_result   by name (also name:, method:); * is anything
+  from:child                   host, child, stderr, or the protocol's names
   id:7   n:48211   n:10..20    by id, by number of the line
   t:12s..14s   t:..500ms       by time since the start
   latency:50ms..               by the time from request to reply
   is:error  is:open  is:unanswered  is:finding  is:request  is:reply
   is:event  is:text  is:stderr
-  args.city=Berlin             by a value in the frame; * stands for anything
+  args.city=Berlin             by a value in the frame; * is anything
   args.city!=Berlin  error=    another value; anything at all
   weather                      says the word
   -type:event                  a leading - turns a term round
@@ -54,18 +56,18 @@ TERMs say which messages; all must hold:
 \b
 Examples:
   extproxy show                          the newest session
-  extproxy show -f                       the one that runs, or the next to begin
+  extproxy show -f                       the one that runs, or the next one
   extproxy show @weather is:error -C 3   errors, with three lines around each
-  extproxy show args.city=Berlin --pair  calls with that argument, and their answers
+  extproxy show args.city=Berlin --pair  calls with that, and their answers
   extproxy show -v type:tool_call        with bodies
   extproxy show --exchanges latency:1s.. what took long
   extproxy show --stats                  counts, sizes and latencies by name
-  extproxy show --get content[].text type:tool_result
-  extproxy show --get content[0].data -O pictures/
+  extproxy show --get 'content[].text' type:tool_result
+  extproxy show --get 'content[0].data' -O pictures/
   extproxy show --mermaid --last 20      a diagram to paste into an issue
   extproxy show --raw --from child       the child's bytes, exactly
-  extproxy show --normalized -v          the same text for each session that differs in ids only
-  extproxy show --json latency:1s.. | jq .session,.name
+  extproxy show --normalized -v          <id 1> and the like for what varies
+  extproxy show --json latency:1s.. | jq 'select(.event) | .name'
 """
 
 FORMS = ("raw", "get", "exchanges", "stats", "mermaid")
@@ -104,7 +106,7 @@ class TermsCommand(click.Command):
 @click.option("--mermaid", is_flag=True, help="A Mermaid sequence diagram.")
 @click.option("--get", metavar="PATH", help="The values at PATH, as in result.content[0].text, one a line.")
 @click.option("-O", "--output", metavar="FILE|FOLDER", help="With --get: each value to a file; base64 is decoded.")
-@click.option("--raw", is_flag=True, help="The exact bytes of one side; needs --from.")
+@click.option("--raw", is_flag=True, help="The exact bytes of one side, but for secrets; needs --from.")
 @click.option("--from", "side", metavar="SIDE", help="Only this side; the same as the term from:SIDE.")
 @click.option("--normalized", is_flag=True, help="Names for ids, times and the like: <id 1>, as diff compares them.")
 @click.option("--json", "as_json", is_flag=True, help="JSON, an object a line, for other programs.")
@@ -136,6 +138,8 @@ def show(ctx: click.Context, /, **options: Any) -> None:
 
 def _form(options: dict[str, Any]) -> str:
     """Which form is asked for; UsageError when two are, or an option that means nothing in it."""
+    if options["get"] == "":
+        raise UsageError("--get needs a path, as in result.content[0].text")
     forms = [form for form in FORMS if options[form]]
     if len(forms) > 1:
         raise UsageError(f"{_name(forms[0])} and {_name(forms[1])} exclude each other")
@@ -250,9 +254,36 @@ def _show(asked: Asked, output: Output) -> None:
         one.over = not store.stored(one.path).running
     output.close(list(shown.values()), picker.matched, picker.seen)
     tell_unread(unread)
+    if chosen and not picker.matched:
+        _tell_files(asked.terms)
+
+
+def _tell_files(terms: Iterable[str]) -> None:
+    """Nothing matched: say which words are names of files, as these may have been meant."""
+    for term in terms:
+        if names_a_file(term):
+            _tell(f"show takes one session: {term} was taken for a word to look for")
+        elif os.path.exists(term):
+            _tell(f"{term} is no recording: it was taken for a word to look for")
 
 
 # ---- raw bytes
+
+
+def _given(frame: Frame, told: set[str]) -> bytes:
+    """The bytes of a frame. A message without its secrets has another length: its header says that, and we tell."""
+    if not frame.redacted and b"<secret " not in frame.head:
+        return frame.raw
+    redacted = bool(frame.redacted) and not frame.more
+    head = fitted(frame.head, frame.content, frame.content, redacted=redacted)
+    sentences = ["secrets were taken out of the recording: these bytes say <secret 1> and the like in their place"]
+    if head != frame.head:
+        sentences.append("Content-Length was made to fit what is left of a message without its secrets")
+    for sentence in sentences:
+        if sentence not in told:
+            told.add(sentence)
+            _tell(sentence)
+    return head + frame.content + frame.end
 
 
 def _raw(asked: Asked, screen: Screen) -> None:
@@ -264,11 +295,12 @@ def _raw(asked: Asked, screen: Screen) -> None:
     decode = len(asked.terms) > 1 or asked.last or asked.context
     session = asked.session() if decode else None
     picker = Picker[Entry](lambda entry: wanted.matches(entry, future), asked.context, asked.last)
+    told: set[str] = set()
 
     def write(entries: Iterable[Entry | Gap]) -> None:
         for entry in entries:
             if not isinstance(entry, Gap) and isinstance(entry.event, Frame):
-                screen.write_bytes(entry.event.raw)
+                screen.write_bytes(_given(entry.event, told))
 
     def caught_up() -> None:
         write(picker.release())
@@ -281,7 +313,7 @@ def _raw(asked: Asked, screen: Screen) -> None:
         if session is not None:
             write(picker.push(session.feed(event)))
         elif isinstance(event, Frame) and wanted.matches(Entry(0, event)):
-            screen.write_bytes(event.raw)
+            screen.write_bytes(_given(event, told))
     write(picker.release())
     screen.flush()
     tell_unread({path: unread} if unread else {})

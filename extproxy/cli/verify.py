@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -27,8 +28,8 @@ from extproxy.terminal import Screen
 FORMATS = ("text", "json", "junit", "github", "markdown")
 SECONDS = click.FloatRange(0, min_open=True)
 EPILOG = """\b
-FILE is a recording, or a session as for show: @ (the newest), @weather; DIR is
-searched for recordings. Without a COMMAND the one in the settings is run
+FILE is a recording, or a session as for show: @ (the newest), @weather; DIR
+is searched for recordings. Without a COMMAND the one in the settings is run
 ([tool.extproxy.verify] command), else the recorded one, when you say so.
 
 \b
@@ -39,7 +40,7 @@ Exit status:
 
 \b
 Examples:
-  extproxy verify recordings/weather.extproxy.ndjson -- node weather.mjs
+  extproxy verify recordings/weather.ndjson -- node weather.mjs
   extproxy verify recordings --format junit -o verify.xml -- ./my-extension
   extproxy verify @ --repeat 5 -- ./server              what varies by itself?
   extproxy verify a.ndjson --secret params.apiKey=env:KEY -- ./provider
@@ -157,6 +158,8 @@ def _paths(files: Iterable[str]) -> list[str]:
 
     found: dict[str, str] = {}
     for file in files:
+        if shutil.which(file) and not os.path.exists(file):
+            raise UsageError(f"there is no recording {file}; if it is the command, put -- before it")
         for path in recordings_below(file) if os.path.isdir(file) else store.select(file):
             found.setdefault(os.path.realpath(path), path)
     return list(found.values())

@@ -66,6 +66,10 @@ class Item(Struct):
     """The only request that its side had to answer when it said this."""
     redacted: tuple[str, ...] = ()
     """JSON Pointers to what was taken out of it."""
+    cancelled: bool = False
+    """It answers a request that was cancelled before: what it says is chance."""
+    optional: bool = False
+    """Such an answer, and none is due."""
     latency: int | None = None
     """Of a request: nanoseconds to its answer."""
     piece: Piece | None = None
@@ -152,6 +156,8 @@ class Collector:
             key, message.side, message.at, message.kind, message.name, "ordered", _kept(message.value),
             message.says, message.has_id, message.id, asked, redacted=redacted,
         )  # fmt: skip
+        if asked is not None and exchange is not None and exchange.cancelled:
+            item.cancelled, item.optional = True, not exchange.answerable
         definition = None
         if self._protocol is not None:
             own, other = self._protocol.messages[message.side], self._protocol.messages[message.side.other]

@@ -45,9 +45,10 @@ def page(
     yield "| | |\n|---|---|\n"
     yield from (f"| {name} | {markdown.escape(value)} |\n" for name, value in about.items() if value)
     yield "\n## What was taken out\n\n"
-    yield from told(taken, "- {count} × {kind}: {place}\n", markdown.escape)
+    gone = list(told(taken, "- {count} × {kind}: {place}\n", markdown.escape))
     if blanked:
-        yield "- free text: what people and models wrote stands as `<text 120>`, with its length\n"
+        gone.append("- free text: what people and models wrote stands as `<text 120>`, with its length\n")
+    yield from gone or ["Nothing.\n"]
     yield "\nWhat could not be told for a secret is still there.\n\n"
     # The report of check has a heading a recording; here it is one section.
     yield (
@@ -67,5 +68,3 @@ def told(taken: Iterable[Taken], form: str, escaped: Callable[[str], str] = safe
     if len(rows) > MOST:
         left = sum(count for _, count in rows[MOST:])
         yield form.format(count=left, kind="more", place=f"in {len(rows) - MOST} other places")
-    if not rows:
-        yield form.format(count=0, kind="secrets", place="nowhere")

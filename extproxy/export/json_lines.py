@@ -82,6 +82,8 @@ def summary_line(summary: Summary, last: Iterable[Finding] = (), recording: str 
         "findings": summary.findings,
         "found_at_end": [_finding(finding) for finding in last],
     }
+    if summary.inside:
+        figures["inside"] = summary.inside
     if recording:
         figures["recording"] = recording
     return b'{"summary":' + _json(figures) + b"}\n"
@@ -93,7 +95,7 @@ def _frame(entry: Entry, frame: Frame) -> list[bytes]:
     if frame.began is not None:
         members.append(b'"began":' + seconds(frame.began))
     if frame.head:
-        members.append(b'"head":' + _string(frame.head.decode("utf-8", "replace")))
+        members.append(_text(frame.head, b"head", b"head_base64"))
     if len(entry.messages) == 1:
         members += _message(entry.messages[0])
     elif entry.messages:
@@ -114,12 +116,14 @@ def _frame(entry: Entry, frame: Frame) -> list[bytes]:
 def _content(entry: Entry, frame: Frame) -> bytes:
     """The member with what was said: `frame` verbatim where every reader can read it, else `text` or `base64`."""
     data = frame.content
-    if entry.messages and is_frame(data):
-        return b'"frame":' + data
+    return b'"frame":' + data if entry.messages and is_frame(data) else _text(data, b"text", b"base64")
+
+
+def _text(data: bytes, text: bytes, otherwise: bytes) -> bytes:
     try:
-        return b'"text":' + _encode(data.decode("utf-8"))
+        return b'"%s":%s' % (text, _encode(data.decode("utf-8")))
     except UnicodeDecodeError:
-        return b'"base64":"' + base64.b64encode(data) + b'"'
+        return b'"%s":"%s"' % (otherwise, base64.b64encode(data))
 
 
 def _message(message: Message) -> list[bytes]:
@@ -233,6 +237,8 @@ def stats_line(row: Row, *, total: bool = False) -> bytes:
     about: dict[str, object] = {"total": True} if total else {"name": row.name or None, "kind": row.what}
     if row.side is not None:
         about["from"] = row.side.value
+    if row.inside:
+        about["protocol"] = row.inside
     about |= {"count": row.count, "bytes": row.size, "errors": row.errors, "open": row.open}
     about |= {"latencies": times.count}
     if times.count:

@@ -26,6 +26,8 @@ PLACE: Final = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """Where a header begins in text: at a line's beginning, or right after what has no line ending."""
+_SIGN: Final = re.compile(rb"-(?<=Content-)(?:Length|Type)", re.IGNORECASE)
+"""What each of them has in it, and what is found much faster."""
 LENGTH: Final = re.compile(rb"Content-Length[ \t]*:[ \t]*[0-9]+[ \t]*\r?\n", re.IGNORECASE)
 _ANY: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+[ \t]*:[^\n]*\n")
 _NAME: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]")
@@ -80,6 +82,14 @@ def _length(said: list[str]) -> tuple[int | None, list[tuple[str, str]]]:
         others = " and ".join(each[:40] for each in dict.fromkeys(said))
         return int(value), [("bad-header", f"Content-Length stands there twice and says {others}.")]
     return int(value), []
+
+
+def find_header(data: bytes, start: int, stop: int) -> re.Match[bytes] | None:
+    """The first place from `start` on where a header begins; there, whatever stands before it."""
+    sign = _SIGN.search(data, start, stop)
+    if sign is None:
+        return None
+    return FIELD.match(data, start, stop) or PLACE.search(data, max(start, sign.start() - len("Content")), stop)
 
 
 def end_of_head(data: bytes, start: int) -> tuple[Ends, int]:

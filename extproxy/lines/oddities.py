@@ -38,7 +38,12 @@ class Oddities:
             stream.expects = framing
 
     def long_line(self, side: Side, size: int, n: int, found: list[Finding]) -> None:
-        """A line of a session whose protocol names no readers: which well-known ones would refuse it."""
+        """A line of a session whose protocol names no readers: which well-known ones would refuse it.
+
+        They read lines; who reads a message by its header's length takes any.
+        """
+        if self.streams[side].speaks == "headers":
+            return
         refusing = [f"{name} ({limit:,})" for name, limit in WELL_KNOWN if size > limit]
         if refusing:
             text = f"The line has {size:,} bytes; that is more than some readers take: {', '.join(refusing)}."

@@ -14,7 +14,7 @@ from extproxy.events import Frame, Side
 from extproxy.findings import Finding, finding
 from extproxy.lines.decode import HEADER, Decoded, decode, open_brackets
 from extproxy.lines.folding import Folded
-from extproxy.lines.headers import read_head, wrong_length
+from extproxy.lines.headers import begins_header, read_head, wrong_length
 from extproxy.lines.lossy import is_plain, odd, pattern
 
 LONGEST_SPREAD = 10_000
@@ -66,7 +66,9 @@ class Stream:
         self._said: int | None = None
         """What the header of a message in pieces says of its length."""
         self._before = b""
-        """Text that directly precedes the next frame, without a line ending."""
+        """Text that directly precedes the next frame, without a line ending; of a blank line its ending."""
+        self._lengthless = False
+        """Whether the last header did not say how long its message is: what comes now is that message."""
 
     def gap(self) -> None:
         """Something is missing here: what comes does not follow what came."""
@@ -94,7 +96,10 @@ class Stream:
             return decoded.values, "", size
         values = self._odd(decoded, frame, n, begins, found)
         self._plain = self.speaks == "lines" and not self._depth
-        return values, SPREAD if self._inside else decoded.problem, size
+        problem = decoded.problem
+        if frame.head and problem == "blank line":
+            problem = "header without a length" if self._lengthless else "empty message"
+        return values, SPREAD if self._inside else problem, size
 
     def _piece(self, frame: Frame, size: int, n: int, found: list[Finding]) -> int:
         if frame.head:
@@ -113,15 +118,18 @@ class Stream:
         if frame.head:
             return self._framed(decoded, frame, n, begins, found)
         cut = not frame.end
-        self._before = frame.content if cut else b""
+        blank = decoded.problem == "blank line"
+        self._before = b"" if self._lengthless else frame.content if cut else frame.end if blank else b""
         self._inside = self._is_spread(decoded, frame, n, cut, found)
-        if not self._inside:
+        if cut and self.speaks == "headers" and begins_header(frame.content):
+            found.append(finding("cut-off-body", "The message breaks off in its header.", n))
+        elif not self._inside:
             for code, text in decoded.codes:
                 self._line(code, text, n, begins, found)
         if decoded.header or (decoded.values and frame.end and not self._inside):
             self._framing("headers" if decoded.header else "lines", n, found)
         # In recordings of old, a body with a header before it is a line without a line feed.
-        if cut and decoded.problem != "blank line" and self.speaks != "headers":
+        if cut and not blank and not self._has_headers():
             text = "The last line has no line feed."
             if decoded.partial:
                 text = "The last line has no line feed, and its JSON is cut off."
@@ -164,6 +172,8 @@ class Stream:
                 found.append(finding("wrong-length", wrong_length(said, content), n))
             else:
                 found.append(_cut_off(said, len(content), n))
+        elif decoded.problem == "blank line" and said is not None:
+            found.append(finding("not-json", "The message is empty: its header stands before nothing.", n))
         elif decoded.partial:
             text = f"The JSON is cut off after {len(content):,} bytes, where the message ends."
             self._line("not-json", text, n, begins, found)
@@ -179,12 +189,21 @@ class Stream:
                 f"Text stands directly before the header: {' '.join(before.decode('utf-8', 'replace').split())[:60]!r}."
             )
             found.append(finding("text-before-header", text, n))
+        elif before:
+            text = f"White space stands directly before the header: {before.decode('utf-8', 'replace')!r}."
+            self._folded.tell(found, finding("text-before-header", text, n), (self.side, text))
         head = read_head(frame.head)
+        self._lengthless = head.length is None
         for code, text in head.codes:
             self._folded.tell(found, finding(code, text, n), (self.side, text))
         return head.length
 
     # ---- how frames are told apart
+
+    def _has_headers(self) -> bool:
+        """Whether the side speaks with headers, or will, as far as that can be told."""
+        other = self.other.speaks if self.other is not None else None
+        return (self.speaks or other) == "headers" or (self.speaks is None and self.expects == "content-length")
 
     def _framing(self, speaks: Speaks, n: int, found: list[Finding]) -> None:
         other = self.other.speaks if self.other is not None else None
@@ -266,6 +285,8 @@ def silent_mismatch(
     for side, stream in streams.items():
         if speaks[side] != "headers" or speaks[side.other] == "headers":
             continue
+        if stream.speaks is not None and streams[side.other].speaks is not None:
+            continue  # it was told when the second of them spoke
         if speaks[side.other] is None and stream.expects == "content-length":
             continue  # it is only slow
         text = f"The {side} speaks with Content-Length headers, the {side.other} a frame a line."

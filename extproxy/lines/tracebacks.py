@@ -10,7 +10,7 @@ Only the beginning is recognised, and the sentence that says what happened.
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, Literal
 
 from msgspec import Struct
 
@@ -24,7 +24,7 @@ QUIET: Final = 1_000_000_000
 """Nanoseconds for which a traceback after another is taken for a part of it: exceptions come in chains."""
 
 # A cheap look at each line first: most of stderr is none of this.
-_BEGINS: Final = frozenset(bytes((each,)) for each in b"TtpfgEU \t|+\x1b")
+_BEGINS: Final = frozenset(bytes((each,)) for each in b"TtpfgEU \t|+\x1b\xe2")
 _PYTHON: Final = re.compile(r"Traceback \(most recent call last\)")
 _SAYS: Final = (
     ("Go", re.compile(r"^(?:panic|fatal error): .+")),
@@ -34,7 +34,12 @@ _SAYS: Final = (
     ("JavaScript", re.compile(r"^Uncaught .+")),
 )
 _STEP: Final = re.compile(r"^\s+at (?:.* )?\(?[^\s()]*[^\s()\d:][^\s()]*:\d+(?::\d+)?\)?$")
-_GOES_ON: Final = re.compile(r"^(?:\s|$|\||\+|During handling of|The above exception)")
+_GOES_ON: Final = re.compile(r"^(?:\s|$|\||\+|> File |During handling of|The above exception)")
+# Rich draws a box around the calls, often with a column of times before it: what happened stands below the box.
+_BOX: Final = re.compile(r"^\s*(?:╭─|\+-).*Traceback \(most recent call last\)")
+_BOXED: Final = re.compile(r"^\s*[│|]")
+_BOX_ENDS: Final = re.compile(r"^\s*(?:╰─|\+-)")
+_GROUP: Final = re.compile(r"^\s*\| ([A-Za-z_][\w.]*Group: .+)")
 
 
 class Traceback(Struct, frozen=True):
@@ -52,6 +57,7 @@ class Tracebacks:
     def __init__(self) -> None:
         self._python: Traceback | None = None
         self._lines = 0
+        self._box: Literal["", "in", "below"] = ""
         self._before: tuple[int, int, bytes] = (0, 0, b"")
         self._last: Traceback | None = None
 
@@ -64,7 +70,7 @@ class Tracebacks:
         if self._python is not None:
             return self._in_python(text)
         if _PYTHON.search(text):
-            self._python, self._lines = Traceback(n, at, "Python", ""), 0
+            self._python, self._lines, self._box = Traceback(n, at, "Python", ""), 0, "in" if _BOX.match(text) else ""
             return None
         for language, says in _SAYS:
             if says.match(text):
@@ -82,10 +88,19 @@ class Tracebacks:
     def _in_python(self, text: str) -> Traceback | None:
         assert self._python is not None
         self._lines += 1
-        if self._lines <= LONGEST and (_GOES_ON.match(text) or _PYTHON.search(text)):
+        if self._lines <= LONGEST and self._goes_on(text):
             return None
         begun, self._python = self._python, None
-        return self._new(Traceback(begun.n, begun.at, begun.language, text.strip()))
+        group = _GROUP.match(text)
+        return self._new(Traceback(begun.n, begun.at, begun.language, group[1] if group else text.strip()))
+
+    def _goes_on(self, text: str) -> bool:
+        if self._box == "below":
+            return not text
+        if self._box:
+            self._box = "below" if _BOX_ENDS.match(text) else "in"
+            return self._box == "below" or _BOXED.match(text) is not None
+        return _GROUP.match(text) is None and bool(_GOES_ON.match(text) or _PYTHON.search(text))
 
     def _new(self, trace: Traceback) -> Traceback | None:
         last, self._last = self._last, trace

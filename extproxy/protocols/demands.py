@@ -46,6 +46,8 @@ def _demanded(rule: Rule) -> Callable[[Any], bool]:
         return lambda it: it.__class__ is not dict or only.issuperset(it)
     if (fits := rule.fits) is not None and not fits.empty:
         return lambda it: get(it, fits.value) is MISSING
+    if (listed := rule.listed) is not None:
+        return lambda it: get(it, listed.by) is MISSING
     return _doubtful
 
 
@@ -82,6 +84,8 @@ def breaches_of(
         why, place = values.unfit(rule, it, question)
         if why:
             yield where + place_of(rule.fits.value) + place, why
+    if rule.listed is not None and (why := values.unlisted(rule, it, question)):
+        yield where + place_of(rule.listed.by), why
 
 
 def only_place(condition: Condition) -> str:

@@ -61,6 +61,15 @@ class Detector:
         return certain or self._seen >= LOOKS
 
     @property
+    def certain(self) -> str | None:
+        """The name of the answer that no later frame can change, though one may tell its version. None: one can.
+
+        Only what decides is final at once. A family gives way to any protocol of which something shows later, and
+        so does what was only supported: they are certain when no more frames are looked at.
+        """
+        return self.name if self._rank == 0 or self._seen >= LOOKS else None
+
+    @property
     def answer(self) -> Protocol | None:
         """The best answer so far; None when there is none."""
         return None if self._best is None else self._registry.get(self._best.name)

@@ -18,7 +18,7 @@ from extproxy.protocols.paths import Path
 def frame_of(protocol: Protocol, side: Side, definition: Definition) -> types.Object | None:
     """The type of the frames of a message that `side` sends; None where no shape can be told to be its own."""
     for shape in protocol.shapes:
-        if shape.side in (None, side) and shape.variant is None and shape.kind in (None, definition.kind):
+        if shape.side in (None, side) and shape.kind in (None, definition.kind):
             frame = named_frame(shape, definition)
             if frame is not None and holds(shape.when, frame) is not False:
                 return frame
@@ -42,17 +42,24 @@ def replies_of(protocol: Protocol) -> dict[str, types.Object]:
 
 def named_frame(shape: Shape, definition: Definition) -> types.Object | None:
     """The type of the frames of a message: its names fixed where the shape looks first."""
+    name, split, variant = definition.name.partition(":") if shape.variant is not None else (definition.name, "", "")
+    if len(shape.body) > 1 or not shape.name or (shape.variant is not None and not split):
+        return None
     body = message_type(shape, definition)
     frame = frame_type(shape) if shape.body else body
-    if len(shape.body) > 1 or not shape.name:
-        return None
     if shape.body:
         needed = any(member.required for member in body.members)
         frame = with_member(frame, types.Member(str(shape.body[0]), body, needed))
-    made = _fixed(frame, shape.name[0], definition.name)
+    texts = {shape.name[0]: name}
     for test in shape.when.tests:  # `method` says 'agent/event', the name stands in `params.type`
-        if made is not None and test.texts is not None and len(test.texts) == 1 and test.path != shape.name[0]:
-            made = _fixed(made, test.path, next(iter(test.texts)))
+        if test.texts is not None and len(test.texts) == 1:
+            texts.setdefault(test.path, next(iter(test.texts)))
+    if shape.variant is not None:
+        texts[shape.variant] = variant
+    made: types.Object | None = frame
+    for path, text in texts.items():
+        if made is not None and all(isinstance(step, str) for step in path):  # not of an element of a list
+            made = _fixed(made, path, text)
     return made
 
 
@@ -61,10 +68,16 @@ def reply_frame(shape: Shape, asked: Definition | None) -> types.Object | None:
     path = shape.result or shape.body
     body: types.Type | None = message_type(shape, None)
     if shape.result is not None:
-        body = asked.result if asked is not None else None
-    if body is None or len(path) != 1 or shape.frame is None:
+        body = (asked.result or types.ANY) if asked is not None else None
+    if body is None or not path or shape.frame is None:
         return None
-    return with_member(frame_type(shape), types.Member(str(path[0]), body, path in shape.when.has))
+    member = types.Member(str(path[-1]), body, path in shape.when.has)
+    if len(path) == 2 and path[:1] == shape.body:  # the result stands inside what the shape knows
+        body = with_member(message_type(shape, None), member)
+        member = types.Member(str(path[0]), body)
+    elif len(path) != 1:
+        return None
+    return with_member(frame_type(shape), member)
 
 
 def with_member(made: types.Object, member: types.Member) -> types.Object:

@@ -80,8 +80,10 @@ class Judge:
         self._minded = self._watched | self._always
         self._session = Memory()
         self._streams = Streams()
-        self._told: set[int] = set()
         self._undeclared: set[tuple[int, str]] = set()
+        self._hears = any(rule.heard for rule in whole.rules)
+        self._heard = dict.fromkeys(Side, 0)
+        """The latest message that a side has answered: it has read all that came before."""
         self._told_in: dict[int, int] = {}
         """The last frame that a rule about batches has spoken of."""
         self._expected: list[_Expected] = []
@@ -108,6 +110,8 @@ class Judge:
         """What is wrong with the next message. `at` is its place in the frame, if it is not the frame."""
         if not self._active:
             return []
+        if self._hears and message.kind == "reply" and message.exchange is not None:
+            self._heard[message.side] = max(self._heard[message.side], message.exchange.request.n)
         rules = self._rules(message.side, message.name, message.kind)
         if self._any_in_batches and message.index >= 0 and (at or message.value.__class__ is list):
             rules += self._rules(message.side, message.name, message.kind, batch=True)
@@ -184,7 +188,8 @@ class Judge:
         if rule.scope == "stream" or not (rule.needs or rule.bars):
             return False
         seen = self._session.seen
-        return id(rule) in self._told or not rule.needs.isdisjoint(seen) or (bool(rule.bars) and rule.bars not in seen)
+        told = id(rule) in self._session.told
+        return told or not rule.needs.isdisjoint(seen) or (bool(rule.bars) and rule.bars not in seen)
 
     # ---- breaches
 
@@ -193,6 +198,8 @@ class Judge:
     ) -> Iterator[Finding]:
         memory = self._session if rule.scope == "session" else None if stream is None else stream.memory
         if memory is None or (rule.given and rule.given not in memory.seen):
+            return
+        if rule.heard and self._heard[message.side] <= memory.seen.get(rule.given or rule.bars, 0):
             return
         if not rule.unless.isdisjoint(memory.seen):
             return
@@ -234,12 +241,12 @@ class Judge:
         else:
             broken = rule.bars in memory.seen
             words["n"] = memory.seen.get(rule.bars, 0)
-        if not broken or id(rule) in self._told:
+        if not broken or id(rule) in memory.told:
             return
         if rule.when is not None:
             where += only_place(rule.when)
-        if memory is self._session:  # the same would be said of every message that follows
-            self._told.add(id(rule))
+        memory.told.add(id(rule))  # the same would be said of every message that follows
+        if memory is self._session:
             self._forget_chosen()
         yield self._finding(rule, n, name, side, words, where)
 
@@ -283,8 +290,7 @@ class Judge:
                     memory.pieces.setdefault(joined, Pieces()).add(piece)
         if message.name in self._values.names:
             self._values.remember(message, body)
-        if self._values.asking:
-            self._values.answered(message)
+        self._values.answered(message)
         if stream is not None:
             self._see(message.name, message.n, stream.memory)
             if message.kind == "reply":

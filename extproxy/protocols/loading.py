@@ -93,6 +93,7 @@ def _protocol(top: Table, known: Mapping[str, Protocol], named: Collection[str] 
         volatile=(*parent.volatile, *top.paths("volatile")),
         tokens=(*parent.tokens, *top.paths("tokens")),
         secret=(*parent.secret, *top.paths("secret")),
+        secret_known=(*parent.secret_known, *top.paths("secret_known")),
         secret_urls=(*parent.secret_urls, *top.paths("secret_urls")),
         handshake=tuple(_greeting(each, names) for each in top.tables("handshake")) or parent.handshake,
         rules=(*rules, *parent.rules),
@@ -293,6 +294,7 @@ def _definition(
         volatile=table.paths("volatile"),
         secret=table.paths("secret"),
         unordered=table.flag("unordered"),
+        unasked=table.flag("unasked"),
         since=table.text("since"),
         until=table.text("until"),
     )

@@ -24,6 +24,7 @@ The words serve all protocols; none has code of its own:
 - `result` on a request: the type of its answer, which stands where the shape's
   `result` points. `refuses` on a shape: such a reply says that a frame could not be
   read; it answers the oldest line of the other side that was wrong.
+- `unasked`: a reply that is nothing odd where no request of its kind is open.
 - `ends`: a request that was answered at once (acknowledged) and ends with this message
   (zot rpc: `response`, then `done`), the oldest, or the one that has the `same` value at
   a path (a thread's id); or, within one side, a message that this one is
@@ -168,6 +169,8 @@ class Definition(Struct, frozen=True):
     secret: tuple[Path, ...] = ()
     unordered: bool = False
     """Its order among the messages of its side means nothing."""
+    unasked: bool = False
+    """This reply comes without a request too."""
     since: str = ""
     until: str = ""
 

@@ -90,6 +90,8 @@ class Protocol(Struct, frozen=True, eq=False):
     volatile: tuple[Path, ...] = ()
     tokens: tuple[Path, ...] = ()
     secret: tuple[Path, ...] = ()
+    secret_known: tuple[Path, ...] = ()
+    """Those that count only once it is certain that this protocol is spoken: others have anything there."""
     secret_urls: tuple[Path, ...] = ()
     """URLs: what is secret in them is the name and password, and the values of the query."""
     handshake: tuple[Greeting, ...] = ()
@@ -151,12 +153,9 @@ class Protocol(Struct, frozen=True, eq=False):
             return Reading(plain_name(value), "event", None, None)
         name = _first_text(value, shape.name) or shape.named
         messages = self.messages[side]
-        definition = None
         if shape.variant is not None and (variant := _first_text(value, (shape.variant,))):
-            definition = messages.get(f"{name}:{variant}") or self.messages[side.other].get(f"{name}:{variant}")
-            name = definition.name if definition is not None else f"{name}:{variant}"
-        if definition is None:
-            definition = messages.get(name)
+            name = f"{name}:{variant}"
+        definition = messages.get(name)
         misdirected = False
         if definition is None:
             definition = self.messages[side.other].get(name)

@@ -45,6 +45,7 @@ class Outline(Struct, frozen=True):
     bodies: tuple[Path, ...] = ()
     """Where its shapes have the content of a frame, where that is not the frame itself."""
     secret: tuple[Path, ...] = ()
+    secret_known: tuple[Path, ...] = ()
     secret_urls: tuple[Path, ...] = ()
     own_secrets: tuple[Path, ...] = ()
     """The secret places of single messages: of all of them, and perhaps of some that it took over and changed."""
@@ -64,6 +65,7 @@ def outline_of(protocol: Protocol) -> Outline:
         (protocol.sides[Side.HOST], protocol.sides[Side.CHILD]),
         _once(shape.body for shape in protocol.shapes if shape.body),
         protocol.secret,
+        protocol.secret_known,
         protocol.secret_urls,
         _once(path for sent in protocol.messages.values() for each in sent.values() for path in each.secret),
         _once(each.tunnel for sent in protocol.messages.values() for each in sent.values() if each.tunnel is not None),
@@ -95,6 +97,7 @@ def read_outline(text: str, file: str, known: Mapping[str, Outline]) -> Outline:
         (host, child),
         _once((*filter(None, shapes), *parent.bodies)),
         (*parent.secret, *top.paths("secret")),
+        (*parent.secret_known, *top.paths("secret_known")),
         (*parent.secret_urls, *top.paths("secret_urls")),
         _once((*_own_secrets(top), *parent.own_secrets)),
         _once((*_tunnels(top), *parent.tunnels)),

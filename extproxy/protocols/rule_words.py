@@ -14,7 +14,7 @@ from extproxy.events import Side
 from extproxy.findings import CATALOGUE, Severity
 from extproxy.protocols.conditions import Condition, make_test
 from extproxy.protocols.paths import Path
-from extproxy.protocols.rules import FORMATS, REPLY, Declaration, Echo, Fit, Growth, Joined, Rule, StreamOf
+from extproxy.protocols.rules import FORMATS, REPLY, Declaration, Echo, Fit, Growth, Joined, Listing, Rule, StreamOf
 from extproxy.protocols.types import names_in
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 KINDS: Final = ("request", "reply", "event")
 DEMANDS: Final = (
     "must", "never", "forbids", "only", "format", "needs", "bars", "expect", "joined", "echoes", "grows", "declared",
-    "fits",
+    "fits", "listed",
 )  # fmt: skip
 
 
@@ -59,6 +59,7 @@ def read_rule(table: Table, condition: Callable[[Table], Condition], names: Coll
         scope=table.choice("scope", ("session", "stream")) or "session",
         given=_earlier(table, "given", names),
         unless=_all_earlier(table, "unless", names),
+        heard=table.flag("heard"),
         must=_claim(table, "must", condition),
         never=_claim(table, "never", condition),
         forbids=table.paths("forbids"),
@@ -73,6 +74,7 @@ def read_rule(table: Table, condition: Callable[[Table], Condition], names: Coll
         grows=_grows(table),
         declared=_declared(table, names),
         fits=_fits(table, names),
+        listed=_listed(table, names),
     )
     table.done()
     said = [word for word in DEMANDS if table.says(word)]
@@ -83,6 +85,8 @@ def read_rule(table: Table, condition: Callable[[Table], Condition], names: Coll
         raise table.error("scope", "the file has no [[stream]]")
     if table.says("within") and not made.expect:
         raise table.error("within", "this stands beside expect")
+    if made.heard and not (made.given or made.bars):
+        raise table.error("heard", "this stands beside given or bars")
     if made.asks and not made.on:
         raise table.error("on", "a rule that looks at the request names the replies that it is about")
     return made
@@ -97,11 +101,14 @@ def read_stream(table: Table, condition: Callable[[Table], Condition], names: Co
         key=table.paths("key"),
         last=_condition(table, "last", condition),
         own=table.flag("own"),
+        once=table.flag("once"),
         strays=table.choice("strays", ("told", "late", "fine")) or "told",
         since=table.text("since"),
         until=table.text("until"),
     )
     table.done()
+    if made.once and not made.key:
+        raise table.error("once", "this stands beside key")
     if not made.opens or not made.ends:
         raise table.error("", "a stream needs the message that opens it and those that it ends with")
     return made
@@ -207,8 +214,8 @@ def _fits(table: Table, names: Collection[str]) -> Fit | None:
     if not table.says("fits"):
         return None
     made = Fit(
-        message=_needed(inner, "message", names),
-        key=_path(inner, "key"),
+        message=_name(inner, "message", names),
+        key=inner.path("key") or (),
         schema=_path(inner, "schema"),
         value=_path(inner, "value"),
         each=inner.path("each") or (),
@@ -218,8 +225,42 @@ def _fits(table: Table, names: Collection[str]) -> Fit | None:
         stale=_names(inner, "stale", names),
     )
     inner.done()
+    if not made.message:
+        for word in ("key", "each", "by", "asked", "stale"):
+            if inner.says(word):
+                raise inner.error(word, "this stands beside message; without one, the schema is that of the request")
+        return made
+    _path(inner, "key")
     if (made.by is None) == (made.asked is None):
         raise inner.error("by", "which thing is meant says either by, in the message, or asked, in its request")
+    return made
+
+
+def _listed(table: Table, names: Collection[str]) -> Listing | None:
+    inner = table.table("listed")
+    if not table.says("listed"):
+        return None
+    made = Listing(
+        by=inner.path("by") or (),
+        key=inner.path("key") or (),
+        message=_name(inner, "message", names),
+        each=inner.path("each") or (),
+        asked=inner.path("asked"),
+        page=inner.path("page"),
+        more=inner.path("more"),
+        stale=_names(inner, "stale", names),
+    )
+    inner.done()
+    if bool(made.message) == (made.asked is not None):
+        raise inner.error("message", "the names stand either in a message, at each, or in the request, at asked")
+    if made.message:
+        _path(inner, "each")
+    else:
+        for word in ("each", "page", "more", "stale"):
+            if inner.says(word):
+                raise inner.error(word, "this stands beside message")
+    if (made.page is None) != (made.more is None):
+        raise inner.error("page", "page, in the request, and more, in the reply, stand together")
     return made
 
 

@@ -15,7 +15,8 @@ Which messages, and when:
 - `when`: a condition (`is`, `has`, `lacks`, `not`) on what is looked at; `asked`: one
   on the fields of the request that this reply answers.
 - `given`: a message that must have come before, else the rule does not apply; `unless`:
-  messages after which it does not.
+  messages after which it does not. `heard = true`: what is named by `given` or `bars` counts
+  once the side that the rule looks at has answered something that came later.
 
 What it demands, one of these:
 
@@ -33,6 +34,8 @@ What it demands, one of these:
   nor null there, `{message, kind, from, has, in}`. Nothing is said before one came.
 - `fits`: a value fits a JSON Schema that came before, `{message, each, key, schema, by,
   asked, value}`: see `Fit`.
+- `listed`: a name is one of those that came before, `{message, each, asked, key, by, page,
+  more, stale}`: see `Listing`.
 
 `needs`, `bars`, `given` and `unless` take `reply to NAME` too, the answer to a request. These,
 `joined` and `grows` ask the whole session, or with
@@ -40,8 +43,10 @@ What it demands, one of these:
 request that is answered by several messages: what `opens` it, which messages it
 `holds`, which `ends` it has (with `last`: only those of them of which that condition
 holds). `key` is where each of them says which one it belongs to (else the message's
-id does; without any, it is the oldest open one). With `own = true` the side that opens it
-says the rest too: a document that is opened, changed, closed. `since` and `until` as with rules.
+id does; without any, it is the oldest open one); one that cancels a request by its id
+belongs to the stream of that request. With `own = true` the side that opens it
+says the rest too: a document that is opened, changed, closed. With `once = true` none
+is opened with the key of one that is open. `since` and `until` as with rules.
 
 `text` may use `{it}` (what is looked at), `{frame}`, `{asked}` (the fields of the
 request), `{message}` (the name), `{side}`, `{why}` (what is wrong, or which member it
@@ -105,23 +110,45 @@ class Declaration(Struct, frozen=True, eq=False):
 class Fit(Struct, frozen=True, eq=False):
     """A value that fits a JSON Schema which came before.
 
-    `message` lists things, at `each` in its fields (without it, its fields are the
+    Without `message` the schema stands at `schema` in the fields of the request that is
+    answered. Else `message` lists things, at `each` in its fields (without it, its fields are the
     thing). A thing has a name at `key` and a schema at `schema`. Which thing is meant
     says the value at `by` in what the rule looks at, or at `asked` in the fields of the
     request that it answers. What has to fit stands at `value`.
     """
 
-    message: str
-    key: Path
     schema: Path
     value: Path
+    message: str = ""
+    key: Path = ()
     each: Path = ()
     by: Path | None = None
     asked: Path | None = None
     empty: bool = False
-    """Where nothing is, an object without members has to fit: the words `missing = "empty"`."""
+    """Where nothing is, or null, an object without members has to fit: the words `missing = "empty"`."""
     stale: frozenset[str] = frozenset()
     """After such a message nothing is known of the things until they are listed again."""
+
+
+class Listing(Struct, frozen=True, eq=False):
+    """A name that is one of those which came before.
+
+    `message` lists things, at `each` in its fields; or the request that is answered
+    does, at `asked` in its fields. A thing has its name at `key`. The name that has to
+    be one of them stands at `by` in what the rule looks at. What was listed once stays
+    so. Nothing is said before a whole list has come: where lists come in pages, the
+    request for one has at `page` what the reply before it gave at `more`; the last has none.
+    """
+
+    by: Path = ()
+    key: Path = ()
+    message: str = ""
+    each: Path = ()
+    asked: Path | None = None
+    page: Path | None = None
+    more: Path | None = None
+    stale: frozenset[str] = frozenset()
+    """After such a message nothing is known of the names until they are listed again, for a request that came later."""
 
 
 class Rule(Struct, frozen=True, kw_only=True, eq=False):
@@ -149,6 +176,7 @@ class Rule(Struct, frozen=True, kw_only=True, eq=False):
     scope: Literal["session", "stream"] = "session"
     given: str = ""
     unless: frozenset[str] = frozenset()
+    heard: bool = False
     must: Condition | None = None
     never: Condition | None = None
     forbids: tuple[Path, ...] = ()
@@ -164,6 +192,7 @@ class Rule(Struct, frozen=True, kw_only=True, eq=False):
     grows: Growth | None = None
     declared: Declaration | None = None
     fits: Fit | None = None
+    listed: Listing | None = None
 
     def concerns(self, side: Side, name: str, kind: str) -> bool:
         """Whether the rule looks at messages of this name, sent by `side`."""
@@ -178,7 +207,13 @@ class Rule(Struct, frozen=True, kw_only=True, eq=False):
     @property
     def asks(self) -> bool:
         """Whether it looks at the request that a reply answers."""
-        return self.asked is not None or (self.fits is not None and self.fits.asked is not None) or self.quotes
+        fits, listed = self.fits, self.listed
+        return (
+            self.asked is not None
+            or (fits is not None and (fits.asked is not None or not fits.message))
+            or (listed is not None and listed.asked is not None)
+            or self.quotes
+        )
 
     @property
     def quotes(self) -> bool:
@@ -198,6 +233,8 @@ class StreamOf(Struct, frozen=True, eq=False):
     """What holds of a frame that ends it; None: each of `ends` does."""
     own: bool = False
     """The side that opens it says the rest of it too."""
+    once: bool = False
+    """Another one with the same key may be opened only when it has ended, was answered or was cancelled."""
     strays: Literal["told", "late", "fine"] = "told"
     """What is told of messages that belong to no open stream: all; those after an end of theirs; none."""
     since: str = ""

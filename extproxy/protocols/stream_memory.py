@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct, field
 
 from extproxy.findings import Finding, finding
-from extproxy.protocols.paths import MISSING, get
+from extproxy.protocols.paths import MISSING, get, pointer, print_path
 from extproxy.protocols.rules import Joined, StreamOf
 from extproxy.protocols.template import short
 
@@ -63,6 +63,8 @@ class Memory(Struct):
     """What is remembered of the session, or of a stream: which names came, the pieces of texts, growing numbers."""
 
     seen: dict[str, int] = field(default_factory=dict)
+    told: set[int] = field(default_factory=set)
+    """The rules about order, by their `id`, whose breach was told."""
     pieces: dict[Joined, Pieces] = field(default_factory=dict)
     numbers: OrderedDict[Any, int | float] = field(default_factory=OrderedDict)
 
@@ -75,6 +77,8 @@ class Stream(Struct, eq=False):
     of: StreamOf
     key: tuple[Any, ...]
     memory: Memory
+    free: bool = False
+    """Another one with its key may be opened: it was cancelled, or goes on after an answer."""
 
 
 class Streams:
@@ -92,11 +96,20 @@ class Streams:
         if message.kind == "reply":
             exchange = message.exchange
             return None if exchange is None else self.by_request.get((exchange.request.n, exchange.request.index))
+        definition = protocol.messages[message.side].get(message.name)
+        if definition is not None and definition.cancels:
+            asked = message.cancels
+            cancelled = None if asked is None else self.by_request.get((asked.request.n, asked.request.index))
+            if cancelled is not None:
+                cancelled.free = True
+            return cancelled
         stray: Finding | None = None
         own: Stream | None = None
         for of in _by_name(protocol).get(message.name, ()):
             key = (id(of), *_key(message, of), *((message.side,) if of.own else ()))
             if message.name in of.opens:
+                if of.once and (before := self.open.get(key)) and not before[-1].free and _key(message, of):
+                    found.append(_again(message, of, before[-1].request[0], at))
                 return self._begin(message, of, key)
             # What both sides may say belongs to a request of the other side, if to any.
             asks = not of.own and any(name in protocol.messages[message.side] for name in of.opens)
@@ -119,6 +132,7 @@ class Streams:
         if message.name not in of.ends or (message.kind != "reply" and message.name in of.opens):
             return
         if of.last is not None and not of.last.holds(message.value):
+            stream.free = stream.free or message.kind == "reply"
             return
         self._drop(stream)
         self._ended[stream.key] = message.n
@@ -163,6 +177,12 @@ def _key(message: Message, of: StreamOf) -> tuple[Any, ...]:
         if found is not MISSING:
             return _typed(found)
     return _typed(message.id) if message.has_id and not of.key else ()
+
+
+def _again(message: Message, of: StreamOf, opened: int, at: str) -> Finding:
+    path = next(path for path in of.key if get(message.value, path) is not MISSING)
+    text = f"{printable(message.name[:60])} opens what is open since {opened}: both have the same {print_path(path)}."
+    return finding("broken-rule", text, message.n, at + pointer(*(step or 0 for step in path)))
 
 
 def _stray(message: Message, of: StreamOf, ended: int | None, at: str) -> Finding:

@@ -4,6 +4,7 @@
     {prompt|insert|display}         the first of these that is there
     {is_error?failed}  {block?blocked:allowed}     a word, by whether the value is true
     {uri as name}  {diagnostics as count}          the last part of a path or URI; how many there are
+    {diagnostics as count problem}                 with a word behind it: 1 problem, 2 problems
 
 All is bounded: a summary of a frame of 100 MB costs the same as any other. The
 text is one line, but not yet safe for a terminal.
@@ -33,6 +34,8 @@ class Slot(Struct, frozen=True):
     words: tuple[str, str] | None = None
     shown: Literal["value", "name", "count"] = "value"
     """What of the value is shown: `as name` is the last part of a path or URI, `as count` the number of elements."""
+    noun: str = ""
+    """What is counted: the word for one of them."""
 
 
 class Template(Struct, frozen=True):
@@ -65,13 +68,16 @@ def parse_template(text: str) -> Template:
         if not where:
             raise ValueError(f"the summary {text!r} has an empty {{}}")
         where, _, shown = where.partition(" as ")
-        if shown not in ("", "name", "count"):
-            raise ValueError(f"the summary {text!r} shows a value as {shown!r}: it may be 'name' or 'count'")
+        shown, _, noun = shown.partition(" ")
+        if shown not in ("", "name", "count") or (noun and shown != "count"):
+            said = f"{shown} {noun}".strip()
+            raise ValueError(
+                f"the summary {text!r} shows a value as {said!r}: it may be 'name', or 'count' with or without a word"
+            )
         paths = tuple(parse_path(path) for path in where.split("|"))
         yes, _, no = words.partition(":")
-        parts.append(
-            Slot(paths, (yes, no) if question else None, "name" if shown == "name" else "count" if shown else "value")
-        )
+        what: Literal["value", "name", "count"] = "name" if shown == "name" else "count" if shown else "value"
+        parts.append(Slot(paths, (yes, no) if question else None, what, noun))
     return Template(text, tuple(parts))
 
 
@@ -86,10 +92,16 @@ def _slot(slot: Slot, value: Any, room: int) -> str:
     if found is MISSING or found is None:
         return ""
     if slot.shown == "count":
-        return str(len(found)) if isinstance(found, list | dict) else ""
+        return _counted(len(found), slot.noun) if isinstance(found, list | dict) else ""
     if slot.shown == "name" and isinstance(found, str):
         return _last_part(found[-room - 1 :])
     return found[: room + 1] if isinstance(found, str) else short(found, room)
+
+
+def _counted(count: int, noun: str) -> str:
+    """`3`, or with a word for one of them `1 entry`, `3 entries`."""
+    many = f"{noun[:-1]}ies" if noun[-1:] == "y" and noun[-2:-1] not in "aeiou" else f"{noun}s"
+    return f"{count} {noun if count == 1 else many}" if noun else str(count)
 
 
 def _last_part(place: str) -> str:

@@ -30,6 +30,8 @@ class Detecting:
                 self.registry, self.protocol = choose(self.registry, name)
             except ExtproxyError as error:
                 tell(f"{error}; it will be found out")
+        self.certain = self.protocol
+        """The protocol once no frame can tell another; None as long as one can."""
         self._detector = None if self.protocol else Detector(self.registry)
         self._said: tuple[str, str | None] | None = None
 
@@ -38,7 +40,7 @@ class Detecting:
         detector = self._detector
         if detector is None or not isinstance(block, Lines | Frame) or block.stderr:
             return None
-        lines = block.data[:-1].split(b"\n") if isinstance(block, Lines) else [block.content]
+        lines = block.data.split(b"\n")[:-1] if isinstance(block, Lines) else [block.content]
         for line in lines:
             try:
                 value = _decode(line)
@@ -48,6 +50,8 @@ class Detecting:
             if detector.settled:
                 self._detector = None
                 break
+        if self.certain is None and (certain := detector.certain) is not None:
+            self.certain = self.registry[certain]
         name = detector.name
         if name is None or (name, detector.version) == self._said:
             return None

@@ -163,7 +163,6 @@ class Observer:
                         batch.append(self._encoder.event(part))
                     shown.append(part)
                 if self._detecting is not None and (found := self._detecting.look(block)) is not None:
-                    self._secrets.detected(found)
                     batch.append(self._encoder.event(found))
                     shown.append(found)
         if batch:

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable
 from msgspec.structs import replace
 
 from extproxy.errors import ExtproxyError
-from extproxy.events import Detected, Event, Frame, Header
+from extproxy.events import Event, Frame, Header
 from extproxy.framing import Lines
+from extproxy.lines.headers import header_for
 from extproxy.proxy.detecting import Detecting
 from extproxy.redaction.redact import Redactor, Rules, read_rules
 
@@ -25,6 +26,8 @@ class Secrets:
         self._given = given
         self._tell = tell
         self._redactor: Redactor | None = None
+        self._detecting: Detecting | None = None
+        """As long as it may find another protocol."""
         self._told = False
 
     def begin(self, header: Header, detecting: Detecting) -> Header:
@@ -36,15 +39,16 @@ class Secrets:
         except ExtproxyError as error:
             self._tell(f"{error}; going on without what was asked for beside the usual")
             rules = Rules()
-        self._redactor = Redactor(detecting.registry, rules)
-        if detecting.protocol is not None:
-            self._redactor.use(detecting.protocol)
-        return self._redactor.header(header)
+        redactor = self._redactor = Redactor(detecting.registry, rules)
+        self._detecting = detecting
+        self._narrow(redactor)
+        return redactor.header(header)
 
-    def detected(self, found: Detected) -> None:
-        """The protocol is known, or another one than before."""
-        if self._redactor is not None:
-            self._redactor.event(found)
+    def _narrow(self, redactor: Redactor) -> None:
+        """Once it is certain which protocol is spoken, the secret places of the others are none."""
+        if self._detecting is not None and (certain := self._detecting.certain) is not None:
+            redactor.use(certain)
+            self._detecting = None
 
     def out_of(self, event: Event | Lines) -> Iterable[Event | Lines]:
         """The event without secrets, in parts where only some of its lines had any."""
@@ -52,6 +56,7 @@ class Secrets:
         if redactor is None or isinstance(event, Header):
             return (event,)
         try:
+            self._narrow(redactor)
             return redactor.block(event) if isinstance(event, Lines) else (redactor.event(event),)
         except Exception:
             # A mistake of ours must neither let a secret through nor cost the recording.
@@ -63,4 +68,4 @@ class Secrets:
 
 
 def _withheld(frame: Frame) -> Frame:
-    return replace(frame, content=WITHHELD, redacted=("",))
+    return replace(frame, content=WITHHELD, redacted=("",), head=header_for(WITHHELD) if frame.head else b"")

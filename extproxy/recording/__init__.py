@@ -1,7 +1,7 @@
 """Recordings: which format a file has, and its events.
 
 `read` takes the lines of a file and gives back events; it opens nothing. Each
-version of the format has a module of its own and stays readable for ever.
+version of the format has modules of its own and stays readable for ever.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import msgspec
 
 from extproxy.errors import RecordingError
 from extproxy.events import Event, Header
-from extproxy.recording import v1
+from extproxy.recording.v1 import FORMAT
+from extproxy.recording.v1_reading import read_header, read_lines
 
 __all__ = ["read"]
 
@@ -33,7 +34,7 @@ def read(lines: Iterable[bytes]) -> Iterator[Event]:
     """
     rest = iter(lines)
     yield _header(next(rest, b""))
-    yield from v1.read_lines(rest)
+    yield from read_lines(rest)
 
 
 def _header(line: bytes) -> Header:
@@ -47,10 +48,10 @@ def _header(line: bytes) -> Header:
         if line.startswith(b'{"extproxy":') and not line.endswith(b"\n"):
             raise RecordingError("the recording ends inside its first line: nothing of it can be read") from None
         raise RecordingError("this is no extproxy recording") from None
-    if version > v1.FORMAT:
+    if version > FORMAT:
         raise RecordingError(
-            f"this recording has format {version} and this extproxy reads up to {v1.FORMAT}: please update extproxy"
+            f"this recording has format {version} and this extproxy reads up to {FORMAT}: please update extproxy"
         )
     if version < 1:
         raise RecordingError(f"there is no recording format {version}")
-    return v1.read_header(line)
+    return read_header(line)

@@ -48,8 +48,8 @@ def first_reading(events: Iterable[Event], session: Session) -> Read:
     for event in events:
         entry = session.feed(event)
         if isinstance(event, Frame):
-            if b"secret " in event.content:
-                text = event.content.decode("utf-8", "replace").replace("\\u003c", "<").replace("\\u003e", ">")
+            if b"secret " in event.content or b"secret " in event.head:
+                text = event.raw.decode("utf-8", "replace").replace("\\u003c", "<").replace("\\u003e", ">")
                 numbers.update(int(number) for number in PLACEHOLDER.findall(text))
             growing.take(entry, session.protocol)
         elif isinstance(event, Header):
@@ -93,6 +93,8 @@ def secrets_in(
         for each in told:
             where, _, path = each.place.partition(" ")
             on = " on stderr" if where == "stderr" else ""
+            if path.startswith("header "):
+                on, path = f" in the {path} before the message", ""
             yield finding("secret", f"A secret stands here{on}: {each.kind}.", n, path)
         told.clear()
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from extproxy.events import Side
@@ -26,6 +26,7 @@ from extproxy.redaction.secrets import (
     shapes_in,
     value_of,
 )
+from extproxy.redaction.suspects import Names, suspects
 
 NESTED: Final = 8
 """JSON in strings in strings: so many levels are looked into."""
@@ -35,6 +36,8 @@ _LABELS: Final = ("name", "key", "header", "variable")
 _URL_PARTS: Final = re.compile(r"://([^/?#@\s]+)@|[?&][^=&#]*=([^&#]+)")
 _NOWHERE: Final = Places(())
 _decode: Final = msgspec.json.Decoder().decode
+_members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
+_elements: Final = msgspec.json.Decoder(list[Raw]).decode
 
 
 class Found(Struct, frozen=True):
@@ -71,15 +74,19 @@ class Finder:
         # Places of an outer protocol are in the frame itself.
         spoken = [((), each) for each in outlines] + [(each.at, each.outline) for each in self._inner]
         self._secret = [at + path for at, each in spoken for path in each.secret] + list(self._rules.paths)
-        # As long as several protocols may be meant, a number is no secret: by its name alone it never is.
-        self._numbers = self._secret if len(outlines) == 1 else list(self._rules.paths)
+        self._numbers = list(self._rules.paths)
+        urls = [each.at + path for each in self._inner for path in each.outline.secret_urls]
+        # As long as several protocols may be meant, a number is no secret, and an address is one by its form only.
+        if len(outlines) == 1:
+            self._secret += [at + path for at, each in spoken for path in each.secret_known]
+            self._numbers = self._secret
+            urls += outlines[0].secret_urls
         self._at_strings, self._at_numbers = Places(self._secret), Places(self._numbers)
-        urls = [at + path for at, each in spoken for path in each.secret_urls]
         self._urls = Places(urls)
         self._speaking = [each for each in outlines if each.own_secrets]
         own = [at + path for at, each in spoken for path in each.own_secrets]
-        self.words: list[tuple[bytes, ...]] = []
-        """Names of members, in quotes: a line that has all of one of these may have a secret place."""
+        self._by_names: dict[tuple[bytes, ...], list[Path]] = {}
+        """Names of members, in quotes, and the paths that they are of."""
         self.careful = bool(self._rules.patterns or self._rules.names or self._rules.blank)
         """Whether no line can be passed over after a look at its bytes."""
         for path in (*self._secret, *urls, *own):
@@ -88,8 +95,34 @@ class Finder:
             plain = names and all(name.isascii() and not name.strip(b'"').count(b"\\") for name in names)
             if not plain or any(b'"' in name[1:-1] or b"/" in name for name in names):
                 self.careful = True
-            self.words.append(names)
-        self.words = [words for words in dict.fromkeys(self.words) if words]
+            if names:
+                self._by_names.setdefault(names, []).append(path)
+        self._names = Names(self._by_names)
+
+    def lines(self, data: bytes) -> list[tuple[int, int]]:
+        """Where the lines stand that have to be read, in their order: all others hold no secret."""
+        found = suspects(data)
+        named = self._names.lines(data)
+        for line in found:
+            named.pop(line, None)
+        found += [line for line, words in named.items() if self._may_have(data[line[0] : line[1]], words)]
+        return sorted(found)
+
+    def _may_have(self, line: bytes, named: Iterable[tuple[bytes, ...]]) -> bool:
+        """Whether a line with the names of some paths has something at one of them.
+
+        Names say little: nearly every reply has a `result`, and a `text` somewhere in it. The quick decoder
+        tells it much sooner than reading the line with its places, and never says no where that would say yes:
+        of members with the same name it knows only the last, so a name on the way to a place must not stand
+        there twice; where the last name of a path does, there is something at the place all the same. What the
+        quick decoder refuses is read.
+        """
+        if any(line.count(name) > 1 for words in named for name in words[:-1]):
+            return True
+        try:
+            return any(_is_at(line, path) for words in named for path in self._by_names[words])
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return True
 
     def in_text(self, text: str, at: str = "") -> list[Found]:
         """What a text has to lose."""
@@ -219,6 +252,27 @@ class Finder:
 
 def _is_there(value: Any, path: Path) -> bool:
     return next(every(value, path), None) is not None
+
+
+def _is_at(text: bytes | Raw, path: Path) -> bool:
+    """Whether a JSON text has something at a path; only the way there is decoded."""
+    for at, step in enumerate(path):
+        try:
+            if isinstance(step, str):
+                members = _members(text)
+                if step not in members:
+                    return False
+                text = members[step]
+            else:
+                elements = _elements(text)
+                if step is None:
+                    return any(_is_at(each, path[at + 1 :]) for each in elements)
+                if step >= len(elements):
+                    return False
+                text = elements[step]
+        except msgspec.ValidationError:
+            return False  # it is JSON, and no object or no array
+    return True
 
 
 def _label(leaf: Leaf) -> bool:

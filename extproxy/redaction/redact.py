@@ -22,13 +22,14 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from extproxy.events import Detected, Event, Frame, Header, Note, Side
+from extproxy.events import Event, Frame, Header, Note, Side
 from extproxy.framing import Lines, frame_of
 from extproxy.protocols.model import Protocol
 from extproxy.protocols.paths import pointer
 from extproxy.protocols.registry import Registry
 from extproxy.recording.v1 import is_frame
 from extproxy.redaction.find import BLANKED, NESTED, NONE, Finder, Found, blank, one_by_one
+from extproxy.redaction.heads import found_in_head, may_hold_secrets
 from extproxy.redaction.jsontext import Cut, apply, is_json, leaves
 from extproxy.redaction.rules import Rules, read_rules
 from extproxy.redaction.secrets import (
@@ -42,7 +43,6 @@ from extproxy.redaction.secrets import (
     may_hold_shapes,
     placeholder,
 )
-from extproxy.redaction.suspects import suspects
 
 __all__ = ["Redactor", "Rules", "Taken", "fits", "holds_placeholder", "is_placeholder", "read_rules"]
 
@@ -59,7 +59,7 @@ class Taken(Struct, frozen=True):
 
     kind: str
     place: str
-    """`host /params/apiKey`, `stderr`, `header /command/2`."""
+    """`host /params/apiKey`, `stderr`, `header /command/2`; `host header X-Api-Key` before a message."""
 
 
 class Redactor:
@@ -88,7 +88,11 @@ class Redactor:
         self._finder.use(self._known, self._known)
 
     def use(self, protocol: Protocol) -> None:
-        """From now on, only this protocol's secret places count."""
+        """From now on, only this protocol's secret places count.
+
+        To be said once it is certain, not when it is likely: what seems to be any JSON-RPC may turn out to be a
+        protocol that hands out a code for a login before a frame gives it away.
+        """
         self._finder.use(Registry([protocol]), self._known)
 
     # ---- events
@@ -103,10 +107,6 @@ class Redactor:
             case Note(at, text):
                 redacted = self.text(text, "note")
                 return Note(at, redacted) if redacted != text else event
-            case Detected():
-                if (protocol := self._known.get(event.protocol)) is not None:
-                    self.use(protocol)
-                return event
             case _:
                 return event
 
@@ -115,7 +115,7 @@ class Redactor:
         data = block.data
         stream = (block.side, block.stderr)
         careful = self._finder.careful or stream in self._keys
-        spots = list(_all_lines(data)) if careful else suspects(data, self._finder.words)
+        spots = list(_all_lines(data)) if careful else self._finder.lines(data)
         if not spots:
             return [block]
         made: list[Lines | Frame] = []
@@ -155,6 +155,8 @@ class Redactor:
         """
         stream = (frame.side, frame.stderr)
         place = "stderr" if frame.stderr else frame.side.value
+        if may_hold_secrets(frame.head):
+            frame = self._without_secret_fields(frame, place)
         text, encoding = _text(frame.content)
         found: list[Found] = []
         if encoding == "utf-8" and not frame.more and is_json(text):
@@ -167,8 +169,8 @@ class Redactor:
         if not found:
             return frame
         content = apply(text, self._cuts(text, found, place)).encode(encoding)
-        # The pointers lead into a frame; what is no frame is one text.
-        inside = not frame.stderr and not frame.more and is_frame(frame.content)
+        # The pointers lead into a frame, or a message whatever white space it has; what is none is one text.
+        inside = not frame.stderr and not frame.more and (bool(frame.head) or is_frame(frame.content))
         ordered = sorted(found, key=lambda each: each.start)
         pointers = [_printable(each.pointer) for each in ordered] if inside else [""]
         marked = tuple(dict.fromkeys((*frame.redacted, *pointers)))
@@ -182,7 +184,9 @@ class Redactor:
             also
             or self._finder.careful
             or (frame.side, frame.stderr) in self._keys
-            or suspects(frame.content, self._finder.words)
+            or self._finder.lines(frame.content)
+            or may_hold_secrets(frame.head)
+            or b"\n" in frame.content  # what belongs together may stand on several lines
         ):
             return self.frame(frame, also)
         return frame
@@ -222,6 +226,14 @@ class Redactor:
         return apply(text, self._cuts(text, self._finder.in_text(text), place))
 
     # ---- what is secret
+
+    def _without_secret_fields(self, frame: Frame, place: str) -> Frame:
+        """The frame with header fields that hold no secrets; the same one where they held none."""
+        text, encoding = _text(frame.head)
+        found = found_in_head(text, self._finder)
+        if not found:
+            return frame
+        return replace(frame, head=apply(text, self._cuts(text, found, f"{place} header")).encode(encoding))
 
     def _without_secret_names(self, text: str, place: str) -> str:
         """A JSON text whose members' names hold no secrets: first of all, since the pointers are made of names."""

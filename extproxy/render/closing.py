@@ -41,11 +41,12 @@ def _label(text: str) -> Row:
 
 def _counts(summary: Summary, look: Look) -> Row:
     version = f" {summary.protocol_version}" if summary.protocol_version else ""
+    inside = "".join(f", {count} with {look.safe(name, NAME)} inside" for name, count in summary.inside.items())
     row = [
         *_label("session"),
         Segment(f"{look.safe(summary.protocol + version, NAME)}, "),
         Segment(duration(summary.duration, look.signs.micro)),
-        Segment(f", {_count(summary.messages, 'message')}, {_count(summary.exchanges, 'exchange')}"),
+        Segment(f", {_count(summary.messages, 'message')}{inside}, {_count(summary.exchanges, 'exchange')}"),
     ]
     if summary.failed:
         row.append(Segment(f", {summary.failed} failed", BAD))

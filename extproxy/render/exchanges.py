@@ -4,7 +4,7 @@
        5    1.200  ok             12 ms  ████████▏          zot  tool_call  7  weather {...} → sunny
 
 The bars have one scale for all sessions, a logarithmic one: two cells for each
-power of ten (one on a narrow screen), from 1 µs at the left. So the eye tells
+power of ten (one on a narrow screen, none on a very narrow one), from 1 µs at the left. So the eye tells
 microseconds, milliseconds and seconds apart, and a line can be drawn before the
 next is known.
 """
@@ -21,13 +21,15 @@ from rich.style import Style
 
 from extproxy.events import Side
 from extproxy.exchanges import Ending, Told
-from extproxy.render.line import ID, LONG, NAME, NARROW, id_text
+from extproxy.render.line import ID, LONG, NAME, NARROW, end_of_id, id_text
 from extproxy.render.look import BAD, ODD, PLAIN, QUIET, SIDE_NAME, STRONG, Look, Row, duration
 
 DECADES: Final = 9
 """Powers of ten from the left end of a bar to the right one: 1 µs to 1000 s."""
 WIDE: Final = 140
 """Screens with so many columns have room for long bars and whole ids."""
+BOTH: Final = 32
+"""Columns that it takes to show something of what was asked and of what was answered."""
 _PARTS: Final = " ▏▎▍▌▋▊▉█"
 _STATE: Final = 10
 _STYLES: Final[dict[Ending, Style]] = {
@@ -68,6 +70,8 @@ class ExchangeLines:
         """The last line: how many ended how, and what the bars mean."""
         counts = ", ".join(f"{ends[end]} {end}" for end in _STYLES if ends.get(end))
         cells = self._per_decade()
+        if not cells:
+            return self._line([Segment(counts, QUIET)])
         step = "1 cell" if cells == 1 else f"{cells} cells"
         scale = f"bars: logarithmic, {step} for each power of ten, from 1 {self._look.signs.micro}s"
         return self._line([Segment(f"{counts}; {scale}", QUIET)])
@@ -76,8 +80,8 @@ class ExchangeLines:
         """The line above the columns."""
         micro = f"{self._look.signs.micro}s"
         marks = (micro, "ms", "s") if self._per_decade() == 1 else (f"1{micro}", "1ms", "1s")
-        bar = "".join(mark.ljust(3 * self._per_decade()) for mark in marks)
-        text = f"{'n':>4} {'time':>9}  {'state':<{_STATE}} {'latency':>9}  {bar}  "
+        bar = "".join(mark.ljust(3 * self._per_decade()) for mark in marks) + "  " if self._per_decade() else ""
+        text = f"{'n':>4} {'time':>9}  {'state':<{_STATE}} {'latency':>9}  {bar}"
         return self._line([Segment(text, QUIET), Segment("asked by", QUIET)])
 
     def line(self, told: Told) -> str:
@@ -94,7 +98,7 @@ class ExchangeLines:
         if request.has_id and not 0 < self._width() < NARROW:
             row.append(Segment(f"  {self._id(request.id)}", QUIET))
         row += self._steps(told)
-        row += self._summaries(told)
+        row += self._summaries(told, row)
         return "".join([self._line(row), *map(self._step, told.steps)])
 
     def _steps(self, told: Told) -> Row:
@@ -113,13 +117,15 @@ class ExchangeLines:
         ]
         if request.has_id:
             row.append(Segment(f"{' ' * cell_len(self._names[request.side])}    {self._id(request.id)}", QUIET))
-        return self._line([*row, *self._summaries(told)])
+        return self._line([*row, *self._summaries(told, row)])
 
     def _line(self, row: Row) -> str:
         return self._look.line(row, self._width())
 
     def _per_decade(self) -> int:
-        return 1 if 0 < self._width() < WIDE else 2
+        """How many cells of a bar stand for a power of ten: where there is no room, none."""
+        width = self._width()
+        return 2 if width <= 0 or width >= WIDE else 1 if width >= NARROW else 0
 
     def _state(self, told: Told) -> str:
         # A failure that came too late is both.
@@ -127,32 +133,35 @@ class ExchangeLines:
 
     def _id(self, value: object) -> str:
         text = self._look.safe(id_text(value), ID)
-        if self._per_decade() == 1 and len(text) > 9:
-            return self._look.signs.more + text[-8:]
-        return text
+        return end_of_id(text, self._look.signs.more) if self._per_decade() < 2 else text
 
     def _bar(self, told: Told) -> Row:
         look, cells = self._look, DECADES * self._per_decade()
         took = told.took if told.took is not None else told.age
         if took is None:
-            return [Segment(" " * (9 + 2 + cells + 2))]
+            return [Segment(" " * (9 + 2 + (cells + 2 if cells else 0)))]
         number = duration(took, look.signs.micro)
         style = _STYLES[told.ending] if told.ending != "ok" else PLAIN
         if told.took is None:
             number = f">{number}"
+        if not cells:
+            return [Segment(f"{number:>9}  ", style)]
         return [
             Segment(f"{number:>9}  ", style),
             Segment(bar(took, cells, look.unicode, waiting=told.took is None).ljust(cells) + "  ", style),
         ]
 
-    def _summaries(self, told: Told) -> Row:
+    def _summaries(self, told: Told, before: Row) -> Row:
         look = self._look
         asked = told.exchange.request.summary
         reply = told.exchange.reply
         answered = reply.summary if reply is not None else ""
-        # What was asked must not push what was answered off the screen.
-        room = LONG if not answered or not self._width() else 60
-        row = []
+        room = LONG
+        if answered and (width := self._width()) > 0:
+            # What was asked must not push what was answered off the screen, where both have room.
+            left = width - sum(cell_len(text) for text, _, _ in before)
+            room = min(60, max(left // 2 - 3, left - len(answered) - 8)) if left >= BOTH else LONG
+        row: Row = []
         if asked not in ("", "{}"):
             row.append(Segment(f"  {look.safe(asked, room)}"))
         if answered not in ("", "{}"):

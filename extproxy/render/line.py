@@ -10,6 +10,7 @@ child's to the left, each pointing away from who sent it.
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Mapping
 from typing import Final
@@ -61,10 +62,14 @@ SLOW: Final = 1_000_000_000
 """Nanoseconds from which a latency is coloured."""
 NARROW: Final = 100
 """Screens with fewer columns than this get narrower ones."""
+ROOMY: Final = 24
+"""Names up to so many characters leave room for a long id on a narrow screen."""
 GROWN: Final = 6
 """Rows of a screen that a text in pieces takes at most."""
 NAME: Final = 120
 ID: Final = 64
+_NUMBER: Final = re.compile(r"[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+_COLOURS: Final = re.compile(rb"\x1b\[[0-9;]*m")
 
 
 class Liner:
@@ -74,9 +79,9 @@ class Liner:
         self.look = look
         self.verbosity = verbosity
         self.shift = 0
+        """Nanoseconds that are added to each time."""
         self.ages: Mapping[tuple[int, int], int] = {}
         """Of requests that are known to stay open: for how long, in nanoseconds."""
-        """Nanoseconds that are added to each time."""
         self.sides("host", "child")
 
     def sides(self, host: str, child: str) -> None:
@@ -140,8 +145,12 @@ class Liner:
         count = len(frame.content)
         if count >= LARGE:
             row.append(Segment(f"{size(count)}  ", QUIET))
-        text = safe_bytes(frame.content, limit, self.look.unicode)
-        row.append(Segment(text + self.look.signs.more * (count > limit), QUIET if frame.stderr else None))
+        content = frame.content
+        if frame.stderr and not self.verbosity and b"\x1b" in content:
+            # Colours are for a terminal of its own; what is said matters here.
+            content = _COLOURS.sub(b"", content[: 2 * limit])
+        text = safe_bytes(content, limit, self.look.unicode)
+        row.append(Segment(text + self.look.signs.more * (len(content) > limit), QUIET if frame.stderr else None))
         return row
 
     def _message(self, message: Message, frame: Frame, limit: int) -> Row:
@@ -158,8 +167,8 @@ class Liner:
             Segment(f"{sign} ", lane),
             Segment(name.ljust(self._name_width(limit)) + "  ", name_style),
         ]
-        if message.has_id:
-            row.append(Segment(f"{self._id(message, limit)}  ", QUIET))
+        if message.has_id and (id_ := self._id(message, limit)):
+            row.append(Segment(f"{id_}  ", QUIET))
         row += self._latency(message)
         row += self._operation(message)
         if len(frame.content) >= LARGE:
@@ -176,8 +185,8 @@ class Liner:
         sign = {"request": signs.request, "reply": signs.reply, "event": signs.event}[inner.kind]
         sign = signs.failed if inner.kind == "reply" and inner.error else sign
         row.append(Segment(f"{sign} {self.look.safe(inner.name, NAME)}  ", BAD_NAME if inner.error else STRONG))
-        if inner.has_id:
-            row.append(Segment(f"{self._id(inner, limit)}  ", QUIET))
+        if inner.has_id and (id_ := self._id(inner, limit)):
+            row.append(Segment(f"{id_}  ", QUIET))
         row += self._latency(inner) if inner.latency != message.latency else []
         row += self._operation(inner)
         row.append(Segment(self._summary(inner, frame, limit), BAD if inner.error else None))
@@ -212,10 +221,10 @@ class Liner:
 
     def _id(self, message: Message, limit: int) -> str:
         text = self.look.safe(id_text(message.id), ID)
-        if limit < NARROW and len(text) > 9:
-            # Ids that are counted up differ at their end.
-            return self.look.signs.more + text[-8:]
-        return text
+        if limit >= NARROW or len(text) <= 9:
+            return text
+        # Beside a long name there is no room for a long id and for what is said.
+        return end_of_id(text, self.look.signs.more) if len(message.name) <= ROOMY else ""
 
     def _latency(self, message: Message) -> Row:
         latency = message.latency if message.kind != "request" else None
@@ -372,9 +381,17 @@ def id_text(value: object) -> str:
     """An id as a person reads it: a string has quotes only where it could be taken for something else."""
     if not isinstance(value, str):
         return _encoded(value).decode() if value is None or isinstance(value, bool) else _number(value)
-    if not value or not (value[0].isalpha() or value[0] in "_$/@") or value in ("true", "false", "null"):
+    plain = value[:1].isalnum() or value[:1] in ("_", "$", "/", "@")
+    if not plain or _NUMBER.fullmatch(value) or value in ("true", "false", "null") or " " in value or '"' in value:
         return f'"{value}"'
-    return f'"{value}"' if " " in value or '"' in value else value
+    return value
+
+
+def end_of_id(text: str, more: str) -> str:
+    """The end of a long id, for narrow screens: ids that are counted up differ at their end."""
+    if len(text) <= 9:
+        return text
+    return f'"{more}{text[-7:]}' if text[0] == text[-1] == '"' else more + text[-8:]
 
 
 def _number(value: object) -> str:

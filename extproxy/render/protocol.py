@@ -128,7 +128,7 @@ def _facts(protocol: Protocol, width: int) -> Iterator[Row]:
             yield from _fact("limit", text if reader.then else text.partition(";")[0], width)
         if reader.garbage:
             yield from _fact("limit", f"{reader.name} reads JSON only; of another line: {reader.garbage}", width)
-    for word, paths in (("secret", protocol.secret), ("varies", protocol.volatile)):
+    for word, paths in (("secret", (*protocol.secret, *protocol.secret_known)), ("varies", protocol.volatile)):
         if paths:
             yield from _fact(word, ", ".join(map(print_path, paths)), width)
     if protocol.source:

@@ -214,11 +214,12 @@ class View:
 
     def _drawn(self, entry: Entry) -> str:
         screen = self._width()
-        width = 0 if self._verbosity else screen
         look = self._look
-        lines = [look.line(row, width) for row in self._liner.rows(entry, width)]
         event = entry.event
-        if self._verbosity and isinstance(event, Frame) and entry.messages:
+        opened = self._verbosity > 0 and isinstance(event, Frame) and bool(entry.messages)
+        width = screen if opened or not self._verbosity else 0
+        lines = [look.line(row, width) for row in self._liner.rows(entry, width)]
+        if opened and isinstance(event, Frame):
             lines += [look.line(row) for row in body(event.content, self._verbosity, look, BODY)]
         for finding in entry.findings:
             lines += [look.line(row) for row in self._liner.finding(finding, entry.n, screen)]

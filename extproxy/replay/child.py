@@ -235,7 +235,9 @@ class _Performance:
                 content = ids.put(content, path, text)
             if action.asks:
                 self._reader.feed(Frame(Side.CHILD, 0, content, frame.end, more=frame.more))
-            head = fitted(frame.head, frame.content, content, redacted=bool(frame.redacted) and not frame.more)
+            head = frame.head
+            if head:
+                head = fitted(head, frame.content, content, redacted=bool(frame.redacted) and not frame.more)
             if frame.redacted and not self._placeholders:
                 self._placeholders = True
                 self.say("extproxy: what is played says <secret 1> and the like where secrets were taken out\n")

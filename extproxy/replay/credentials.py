@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from extproxy.errors import UsageError
 from extproxy.events import Event, Frame, Header, Side
+from extproxy.lines.headers import fitted
 from extproxy.protocols.paths import Path, get, parse_path
 from extproxy.redaction.secrets import PLACEHOLDER
 from extproxy.replay import ids
@@ -92,6 +93,8 @@ def _places(event: Event) -> Iterable[tuple[str, str, tuple[str | int, ...]]]:
     for pointer in event.redacted:
         steps = _steps(root, pointer)
         value = get(root, steps)
+        if not steps and isinstance(event, Frame):
+            value = event.content.decode("utf-8", "replace")  # the whole of it, also where that is JSON
         if isinstance(value, str) and PLACEHOLDER.search(value):
             yield pointer, value, steps
 
@@ -131,7 +134,9 @@ def _filled(event: Event, known: Mapping[str, str], at: int, missing: list[tuple
         elif isinstance(event, Frame):
             text = new if not steps else json.dumps(new, ensure_ascii=False)
             data = text.encode("utf-8", "surrogateescape")
-            event = replace(event, content=ids.put(event.content, steps, data) if steps else data)
+            content = ids.put(event.content, steps, data) if steps else data
+            # The secret of today may be longer or shorter than the one that was recorded.
+            event = replace(event, content=content, head=fitted(event.head, content, content, redacted=not event.more))
         if PLACEHOLDER.search(new):
             left.append(pointer)
             missing.append((at, pointer))

@@ -57,31 +57,38 @@ def put(content: bytes, path: Path, new: bytes, *, always: bool = False) -> byte
 def _quick(content: bytes, path: Path) -> tuple[int, int] | None:
     """Where a plain value begins and ends that only plain members stand before; None to look closer.
 
-    Nearly every id stands so. What has escapes in it, or the name once more, does not.
+    Nearly every id stands so. Where the name may stand once more, also with a letter of it escaped, it does not.
     """
-    if len(path) != 1 or path[0].__class__ is not str or b"\\u" in content:
+    if len(path) != 1 or path[0].__class__ is not str:
         return None
-    match, name = _pattern(str(path[0]))
+    match, name, spelled = _pattern(str(path[0]))
     found = match(content)
-    if found is None or content.find(name, found.end()) != -1:
+    if found is None:
         return None
     begin, end = found.span(1)
+    if content.find(name, end) != -1 or (content.find(b"\\u", end) != -1 and spelled(content, end)):
+        return None
     return begin, end
 
 
 @lru_cache(64)
-def _pattern(name: str) -> tuple[Any, bytes]:
+def _pattern(name: str) -> tuple[Any, bytes, Any]:
+    """What matches a frame up to the plain value of a member, the name in quotes, what finds a letter of it escaped."""
     quoted = json.dumps(name, ensure_ascii=False).encode("utf-8", "surrogatepass")
     plain = rb'"[^"\\]*"'
-    return re.compile(
+    match = re.compile(
         rb"\{(?:%s:[ ]?(?:%s|-?[0-9]+|true|false|null),[ ]?)*?%s:[ ]?((?:%s|-?[0-9]+)(?=[ ]?[,}]))"
         % (plain, plain, re.escape(quoted), plain)
-    ).match, quoted
+    ).match
+    letters = "|".join(re.findall("....", name.encode("utf-16-be", "surrogatepass").hex()))
+    return match, quoted, re.compile(rb"\\u(?:%s)" % letters.encode(), re.IGNORECASE).search
 
 
 def _same(old: str, new: str) -> bool:
     if old == new:
         return True
+    if old.isdigit() and new.isdigit():  # a whole number without a sign is written in one way
+        return False
     one, other = _value(old)[0], _value(new)[0]
     return type(one) is type(other) and bool(one == other)
 

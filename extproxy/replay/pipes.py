@@ -95,9 +95,13 @@ class Outlet:
 
     def put(self, fd: int, data: bytes) -> None:
         """Take bytes to write."""
-        if data and fd not in self.closed:
-            self._queue.append((fd, memoryview(data)))
-            self._size += len(data)
+        if not data or fd in self.closed:
+            return
+        self._size += len(data)
+        if self._queue and self._queue[-1][0] == fd and len(self._queue[-1][1]) + len(data) <= _ATOMIC:
+            # Nobody reads it sooner in two writes.
+            data = b"".join((self._queue.pop()[1], data))
+        self._queue.append((fd, memoryview(data)))
 
     async def flush(self, room: int = 0) -> None:
         """Write until at most `room` bytes wait. What waits is written on whenever the loop has time."""

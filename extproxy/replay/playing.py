@@ -119,7 +119,7 @@ class Player:
         self._child = bytearray(script.child_kind)
         self._served = array("I", bytes(4 * len(script.hashes)))
         """How many of equal frames have come, at the place of the first."""
-        self._ids: dict[int, tuple[bytes | None, ...]] = {}
+        self._ids: dict[int, list[bytes | None]] = {}
         """The ids that the host gave, while replies are to come."""
         self._sources: dict[int, set[int]] = {}
         """Where tokens stand in those frames of the host that the child says them for."""
@@ -170,7 +170,7 @@ class Player:
             self.missed += 1
             return [self._miss(entry, recorded, early)]
         if self._script.host_reply[host]:
-            self._ids[host] = tuple(self._given(entry, frame.content))
+            self._ids[host] = self._given(entry, frame.content)
         for path in self._sources.get(host, ()):
             self._tokens[host, path] = ids.find(frame.content, self._script.paths[path])
         self._come(host)
@@ -242,10 +242,13 @@ class Player:
             recorded, early = max(recorded, again), early or sooner
         return None, recorded, early
 
-    def _given(self, entry: Entry, content: bytes) -> Iterator[bytes | None]:
+    def _given(self, entry: Entry, content: bytes) -> list[bytes | None]:
+        """The ids of its messages, as they are written."""
+        found: list[bytes | None] = []
         for message in entry.messages:
             path = id_place(message, entry, self._script.protocol)
-            yield ids.find(content, path) if path else None
+            found.append(ids.find(content, path) if path else None)
+        return found
 
     def _miss(self, entry: Entry, recorded: int, early: bool) -> Miss:
         script = self._script
@@ -321,7 +324,8 @@ class Player:
             return self._wait_for_host(latest - 1, child)
         if kind == STDERR or owner < 0:
             return False
-        owners = [request for _, request, _ in script.batches.get(child, ())] or [owner]
+        batch = script.batches.get(child)
+        owners = [owner] if batch is None else [request for _, request, _ in batch]
         for owner in owners:
             if self._host[owner] != COME:
                 return self._wait_for_host(owner, child)

@@ -44,10 +44,7 @@ class Reader:
     def feed(self, event: Event) -> Entry:
         """The next event's entry, without findings."""
         self._n += 1
-        entry = Entry(self._n, event)
-        if event.__class__ is Frame and not event.stderr:
-            entry.messages = self._frame(event)
-        return entry
+        return Entry(self._n, event, self._frame(event) if event.__class__ is Frame and not event.stderr else ())
 
     def _frame(self, frame: Frame) -> tuple[Message, ...]:
         side = frame.side
@@ -88,10 +85,9 @@ class Reader:
             reading.failed,
         )
         if reading.has_id and reading.shape is not None:
-            for path in reading.shape.id:
-                if get(value, path) is not MISSING:
-                    message.path = path
-                    break
+            paths = reading.shape.id
+            only = len(paths) == 1
+            message.path = paths[0] if only else next(path for path in paths if get(value, path) is not MISSING)
         if not reading.misdirected and reading.kind != "event":
             self._pair(message, reading)
         elif reading.definition is not None and reading.definition.ends and not reading.misdirected:

@@ -8,7 +8,8 @@ one line). The file is read in large pieces, and only some of them are kept.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterator
+from io import BytesIO
 from typing import Any, Final
 
 import aiofiles
@@ -17,7 +18,7 @@ import msgspec
 from extproxy.errors import RecordingError
 from extproxy.events import Event, Frame, Unread
 from extproxy.recording import read
-from extproxy.recording.v1 import read_lines
+from extproxy.recording.v1_reading import read_lines
 
 PIECE: Final = 1 << 18
 """Bytes read at once."""
@@ -54,17 +55,15 @@ class Recorded:
 
         RecordingError when the file is no recording.
         """
-        first = True
-        number = 1
+        number = 0
         async for offset, lines in self._lines():
-            walk = _Walk(offset, lines)
+            walk = _Walk(lines, offset, number)
             try:
-                events = read(walk) if first else read_lines(walk)
-                found = [(walk.place(), _numbered(event, number - 1 + first)) for event in events]
+                events = read_lines(walk) if number else read(walk)
+                found = [walk.placed(event) for event in events]
             except RecordingError as error:
                 raise RecordingError(error.reason, self.path, error.line) from None
-            first = False
-            number += len(lines)
+            number = walk.number
             yield found
 
     async def frames(self, place: int) -> list[Frame]:
@@ -100,8 +99,8 @@ class Recorded:
             count += piece.count(b"\n", 0, end - begin)
         return count + 1
 
-    async def _lines(self) -> AsyncIterator[tuple[int, list[bytes]]]:
-        """The file's lines with their line feeds, in groups, each with the offset of its first line."""
+    async def _lines(self) -> AsyncIterator[tuple[int, bytes]]:
+        """The file's lines in groups, each with its offset."""
         offset = begin = 0
         rest: list[bytes] = []
         while piece := await self._read(begin):
@@ -111,11 +110,11 @@ class Recorded:
                 rest.append(piece)
                 continue
             whole = b"".join((*rest, piece[:cut]))
-            yield offset, _split(whole)
+            yield offset, whole
             offset += len(whole)
             rest = [piece[cut:]] if cut < len(piece) else []
         if rest or not begin:
-            yield offset, [b"".join(rest)] if rest else []
+            yield offset, b"".join(rest)
 
     async def _line(self, offset: int) -> bytes:
         """The line that begins at an offset, with its line feed; empty at the end of the file."""
@@ -158,31 +157,24 @@ class Recorded:
 
 
 class _Walk:
-    """Lines that know where in the file the last one taken begins."""
+    """Lines that know where in the file the last one taken begins, and which line it is."""
 
-    def __init__(self, offset: int, lines: Iterable[bytes]) -> None:
+    def __init__(self, lines: bytes, offset: int, before: int) -> None:
         self._lines = lines
         self._offset = self._next = offset
+        self.number = before
         self._record = -1
 
     def __iter__(self) -> Iterator[bytes]:
-        for line in self._lines:
+        for line in BytesIO(self._lines):
             self._offset, self._next = self._next, self._next + len(line)
+            self.number += 1
             self._record = -1
             yield line
 
-    def place(self) -> int:
-        """The place of the event that was just read."""
+    def placed(self, event: Event) -> tuple[int, Event]:
+        """The event that was just read, with its place; what could not be read says its line in the whole file."""
         self._record += 1
-        return self._offset << _SHIFT | min(self._record, _LAST)
-
-
-def _split(data: bytes) -> list[bytes]:
-    return [line + b"\n" for line in data[:-1].split(b"\n")]
-
-
-def _numbered(event: Event, before: int) -> Event:
-    """The event; what could not be read says its line in the whole file."""
-    if isinstance(event, Unread):
-        return msgspec.structs.replace(event, line=event.line - 1 + before)
-    return event
+        if isinstance(event, Unread):
+            event = msgspec.structs.replace(event, line=self.number)
+        return self._offset << _SHIFT | min(self._record, _LAST), event

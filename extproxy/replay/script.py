@@ -175,8 +175,8 @@ class Builder:
         if self._exit is None:
             script.required = len(script.host_place)
         order = sorted(range(len(script.frames)), key=script.hashes.__getitem__)  # equal ones stay in order
-        script.hashes = array("Q", (script.hashes[at] for at in order))
-        script.frames = array("I", (script.frames[at] for at in order))
+        script.hashes = array("Q", map(script.hashes.__getitem__, order))
+        script.frames = array("I", map(script.frames.__getitem__, order))
         del order
         seen: set[int] = set()
         for owner in reversed(script.token_owner):
@@ -280,7 +280,7 @@ class Builder:
         number = len(script.child_place)
         if self._paced:
             script.child_gap.append(min(max(frame.at - self._last, 0) // 1000, LONGEST_GAP))
-        script.child_asks.append(any(message.kind == "request" for message in entry.messages))
+        script.child_asks.append("request" in [message.kind for message in entry.messages])
         told = self._say_tokens(entry, number)
         answers = list(self._answers(entry))
         script.child_place.append(place)
@@ -292,7 +292,7 @@ class Builder:
             owner, at = request + 1, self._path(path)
             if len(answers) > 1 or index:
                 script.batches[number] = answers
-            for request in dict.fromkeys(request for _, request, _ in answers):
+            for _, request, _ in answers:
                 self._answered(request, number)
         elif (known := told if told is not None else self._known_owner(entry.messages)) is not None:
             kind, owner = OWNED, known + 1
@@ -327,7 +327,7 @@ class Builder:
         script = self._script
         if not script.host_reply[request]:
             script.host_reply[request] = number + 1
-        else:
+        elif last_reply(script, request) != number:  # it may answer several requests of one batch
             script.more_replies.setdefault(request, []).append(number)
 
     def _path(self, path: Path) -> int:
@@ -377,7 +377,7 @@ def redacted_key(meant: bytes, redacted: Sequence[str]) -> bytes:
 
 
 def is_answer(messages: Sequence[Message]) -> bool:
-    return bool(messages) and all(message.kind == "reply" for message in messages)
+    return {message.kind for message in messages} == {"reply"}
 
 
 class Pieces:
@@ -404,7 +404,7 @@ def label(messages: Sequence[Message]) -> str:
     """Kind and name of what a frame holds: `request tools/call`."""
     if not messages:
         return "text"
-    return ", ".join(f"{message.kind} {message.name}".strip() for message in messages[:4])
+    return ", ".join([f"{message.kind} {message.name}".strip() for message in messages[:4]])
 
 
 def last_reply(script: Script, request: int) -> int:

@@ -73,6 +73,8 @@ class Update:
         """Take over what a case says; why it cannot be, else the empty text."""
         if case.kind == "end":
             return self._take_end()
+        if case.name == "framing" and not case.changes:
+            return "how the child marks its messages cannot be taken: record it again"
         if case.reasons and not case.changes:
             return "there is nothing to take: it only came late, or not at all"
         if why := next(filter(None, map(self._why_not, case.changes)), _TAKEN):
@@ -195,11 +197,12 @@ class Update:
         # The message's own length, whatever the recorded one said; its secrets are longer or shorter than they look.
         frame = self._redacted(replace(old, content=content, head=fitted(old.head, old.content, content)))
         line = self._places[one]
-        if is_frame(old.content) and is_frame(frame.content) and frame.redacted == old.redacted:
+        plain = is_frame(old.content) and is_frame(frame.content) and (frame.head == old.head or frame.head.isascii())
+        if plain and frame.redacted == old.redacted:
             body = self._lines[line - 1]
             body = ids.put(body.rstrip(b"\n"), ("frame",), frame.content, always=True) + b"\n"
             if frame.head != old.head:
-                body = ids.put(body, ("head",), json.dumps(frame.head.decode("utf-8", "replace")).encode(), always=True)
+                body = ids.put(body, ("head",), json.dumps(frame.head.decode("ascii")).encode(), always=True)
             self._changed[line] = body
         else:
             self._changed[line] = Encoder().event(frame)
@@ -216,7 +219,7 @@ class Update:
             frame = self._redactor.frame(frame)
         if b"<secret " not in frame.content:
             return frame
-        value = decode(frame.content).values if is_frame(frame.content) else ()
+        value = decode(frame.content).values if frame.head or is_frame(frame.content) else ()
         where = [at for at, text in _texts(value[0])] if value else [""]
         return replace(frame, redacted=tuple(dict.fromkeys((*frame.redacted, *where))))
 

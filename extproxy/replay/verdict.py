@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -20,7 +20,7 @@ from extproxy.compare.canonical import Collector, Conversation
 from extproxy.compare.volatile import Rules
 from extproxy.diff import Change, Changes, compare
 from extproxy.entries import Entry, Message
-from extproxy.events import Exit, Side
+from extproxy.events import Exit, Frame, Side
 from extproxy.protocols.model import Protocol
 from extproxy.protocols.paths import print_path
 from extproxy.replay.driver import Driver
@@ -127,6 +127,37 @@ def judge(recorded: Conversation, run: Run, rules: Rules | None, limit: int) -> 
     judged.waits()
     judged.end()
     return Verdict(judged.cases(), changes.messages, run.stderr)
+
+
+FRAMING: Final = frozenset({
+    *("wrong-length", "bad-header", "text-before-header", "header-line-ending", "header-charset"),
+    *("framing-mismatch", "content-length-framing"),
+})  # fmt: skip
+"""Findings about how a side marks where its messages begin and end: the messages themselves may be as recorded."""
+
+
+def framed(recorded: Iterable[Entry], live: Iterable[Entry]) -> list[Case]:
+    """A case, if the live child marks its messages in a way that a reader may not understand, and did not before."""
+    known: set[str] = set()
+    for entry in recorded:
+        if _of_the_child(entry):
+            known.update(finding.code for finding in entry.findings)
+            if isinstance(entry.event, Frame) and entry.event.head and entry.event.redacted:
+                known.add("wrong-length")  # what it was cannot be told
+    new: dict[str, tuple[int, str]] = {}
+    for entry in live:
+        if _of_the_child(entry):
+            for finding in entry.findings:
+                if finding.code in FRAMING - known:
+                    new.setdefault(finding.code, (entry.n, finding.text))
+    if not new:
+        return []
+    n = min(n for n, _ in new.values())
+    return [Case("failed", "message", Side.CHILD, "framing", live=n, reasons=tuple(text for _, text in new.values()))]
+
+
+def _of_the_child(entry: Entry) -> bool:
+    return isinstance(entry.event, Frame) and entry.event.side is Side.CHILD
 
 
 class _Judgement:

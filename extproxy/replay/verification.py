@@ -23,7 +23,7 @@ from extproxy.replay.credentials import Credential, Filled, fill, holds
 from extproxy.replay.driver import SECOND, Limits
 from extproxy.replay.host import drive
 from extproxy.replay.part import plan
-from extproxy.replay.verdict import Outcome, Run, conversation, judge, scrubbed, varying
+from extproxy.replay.verdict import Outcome, Run, conversation, framed, judge, scrubbed, varying
 from extproxy.session import Session
 
 
@@ -163,7 +163,9 @@ async def _verify(tape: Tape, asked: Asked, environ: Mapping[str, str]) -> Verif
     live: list[Conversation] = []
     for _ in range(asked.repeat):
         run = await drive(command, part, limits, asked.rules, cwd=cwd, stderr=asked.stderr)
-        outcome.verdicts.append(scrubbed(judge(recorded, run, asked.rules, limits.answer), filled.hidden))
+        verdict = judge(recorded, run, asked.rules, limits.answer)
+        verdict.cases += framed(tape.entries, run.driver.entries)
+        outcome.verdicts.append(scrubbed(verdict, filled.hidden))
         verified.runs.append(run)
         if run.trouble:
             break
@@ -177,9 +179,9 @@ def _warnings(tape: Tape, filled: Filled) -> list[str]:
     if filled.missing:
         at, pointer = filled.missing[0]
         frames = len({at for at, _ in filled.missing})
-        count = "a frame" if frames == 1 else f"{frames} frames"
+        count = "a frame of the host's says" if frames == 1 else f"{frames} frames of the host's say"
         made.append(
-            f"{count} of the host's say a placeholder where a secret was taken out (line {tape.places[at]} at "
+            f"{count} a placeholder where a secret was taken out (line {tape.places[at]} at "
             f"{pointer or 'the whole'}): put it back with --secret PATH=env:VARIABLE"
         )
     return made

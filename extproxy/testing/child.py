@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -143,8 +144,11 @@ class Child:
             while (protocol := self._live.protocol) is None or not protocol.handshake:
                 left = end - time.monotonic()
                 if self._ended or left <= 0:
-                    what = "says nothing that tells its protocol" if protocol is None else f"speaks {protocol.name}"
-                    raise ChildError(f"{self._name()} {what}: there is no handshake to say{self._told()}")
+                    if protocol is None:
+                        what = "says nothing that tells its protocol: name it, as in wrap_child(protocol='mcp')"
+                    else:
+                        what = f"speaks {protocol.name}: there is no handshake to say"
+                    raise ChildError(f"{self._name()} {what}{self._told()}")
                 self._lock.wait(left)
         for step in protocol.handshake:
             if step.after:
@@ -233,7 +237,7 @@ class Child:
                 asked = frozenset(message.reply_to for message in entry.messages if message.reply_to is not None)
                 values = decode(frame.content).values
                 self._frames.append((values[0] if values else frame.content, frame, asked))
-                self._all.append(frame.content)
+                self._all.append(frame.content or frame.head)
             self._ended = self._ended or ended
             self._lock.notify_all()
 
@@ -269,11 +273,25 @@ class Child:
 
     def _done(self) -> None:
         self._reader.join(5)
+        # On a busy machine the proxy may have ended before its recording: it waits for that for a second only.
+        end = time.monotonic() + PATIENCE
+        while not self._recorded() and time.monotonic() < end:
+            time.sleep(0.01)
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
                 with contextlib.suppress(OSError):
                     stream.close()
         self._stderr.close()
+
+    def _recorded(self) -> bool:
+        """Whether the recording has its last line, or nothing is recorded."""
+        try:
+            with open(self.recording, "rb") as file:
+                file.seek(max(os.fstat(file.fileno()).st_size - CHUNK, 0))
+                last = file.read().removesuffix(b"\n").rpartition(b"\n")[2]
+        except OSError:
+            return True
+        return re.match(rb'\{"t":[^,]+,"closed":', last) is not None
 
     @property
     def stderr(self) -> str:
@@ -310,7 +328,8 @@ class Child:
     def _told(self) -> str:
         """What did come, for a failure."""
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(0.2)  # a child that fails at once is about to say why
+            # A child that fails at once is about to say why; one that has closed its output has most likely ended.
+            self._process.wait(min(self.timeout, 5) if self._ended else 0.2)
         lines = [f"  {safe_bytes(content, 300)}" for content in self._all[-LAST:]]
         text = f"\nthe child said {len(self._all)} lines, the last of them:\n" + "\n".join(lines) if lines else ""
         status = self._process.poll()

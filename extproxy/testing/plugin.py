@@ -192,5 +192,5 @@ def transcript(request: pytest.FixtureRequest) -> Any:
     try:
         from extproxy.testing.snapshot import TranscriptExtension
     except ImportError:
-        pytest.fail("the fixture transcript needs syrupy: pip install 'extproxy[test]'", pytrace=False)
+        pytest.fail("the fixture transcript needs syrupy: pip install syrupy", pytrace=False)
     return request.getfixturevalue("snapshot").use_extension(TranscriptExtension)

@@ -7,11 +7,12 @@ import os
 import shlex
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, distribution
 from typing import Any, Final
 
 from msgspec import Struct
 
-from extproxy import config, store
+from extproxy import __version__, config, store
 from extproxy.attach.config import servers
 from extproxy.errors import ExtproxyError, UsageError
 
@@ -149,7 +150,7 @@ def plan(folder: str, command: Command) -> Iterator[Planned]:
             yield Planned("extproxy.toml", text)
     files: tuple[tuple[str, Callable[[], str]], ...] = (
         ("tests/test_extension.py", lambda: TEST),
-        (".github/workflows/extproxy.yml", lambda: workflow(folder)),
+        (".github/workflows/extproxy.yml", lambda: workflow(folder, source())),
         (".pre-commit-config.yaml", lambda: PRE_COMMIT),
     )
     for path, text_of in files:
@@ -182,6 +183,7 @@ Look at them, commit them. From then on pytest compares.
 
 
 def test_the_extension_starts_as_recorded(wrap_child, transcript):
+    # A server that waits for its client to speak first: wrap_child(recording="start", protocol="mcp").
     with wrap_child(recording="start") as child:
         # Where extproxy knows no handshake: child.send({...}), and child.receive(...) or child.request({...}).
         child.handshake()
@@ -213,8 +215,33 @@ repos:
 """
 
 
-def workflow(folder: str) -> str:
-    """The workflow of GitHub Actions: what the project's languages need, the tests, what is left of failed ones."""
+def source() -> str | None:
+    """What to ask pip for to get this extproxy on another machine; None where it came from a folder of this one.
+
+    Only the name would not do: what PyPI has under it is somebody else's.
+    """
+    try:
+        told = distribution("extproxy").read_text("direct_url.json")
+    except PackageNotFoundError:
+        return None
+    return asked_of_pip(told)
+
+
+def asked_of_pip(told: str | None) -> str | None:
+    """The same, of pip's own note about where it got a package from; without one it was an index."""
+    if told is None:
+        return f"extproxy[test]=={__version__}"
+    note = json.loads(told)
+    if vcs := note.get("vcs_info"):
+        return f"extproxy[test] @ {vcs['vcs']}+{note['url']}@{vcs['commit_id']}"
+    return None if note["url"].startswith("file:") else f"extproxy[test] @ {note['url']}"
+
+
+def workflow(folder: str, wanted: str | None) -> str:
+    """The workflow of GitHub Actions: what the project's languages need, the tests, what is left of failed ones.
+
+    `wanted` is what pip is asked for; without it the user has to say that.
+    """
     there = {name: os.path.exists(os.path.join(folder, name)) for name in _LANGUAGES}
     steps = "".join(_LANGUAGES[name] for name, found in there.items() if found)
     if there["package.json"]:
@@ -222,7 +249,8 @@ def workflow(folder: str) -> str:
         steps += f"      - run: npm {'ci' if locked else 'install'}\n"
     if there["pyproject.toml"] and "[build-system]" in (_read(os.path.join(folder, "pyproject.toml")) or ""):
         steps += "      - run: pip install .\n"
-    return WORKFLOW.replace("# LANGUAGES\n", steps)
+    pip = f"      - run: pip install '{wanted}'\n" if wanted else UNTOLD
+    return WORKFLOW.replace("# LANGUAGES\n", steps + pip)
 
 
 _LANGUAGES: Final = {
@@ -240,6 +268,11 @@ _LANGUAGES: Final = {
     "pyproject.toml": "",
 }
 
+UNTOLD: Final = """\
+      # Say where your extproxy comes from: what PyPI has under this name is somebody else's.
+      - run: pip install 'extproxy[test] @ git+https://example.com/extproxy'
+"""
+
 WORKFLOW: Final = """\
 name: extproxy
 on: [push, pull_request]
@@ -254,7 +287,6 @@ jobs:
         with:
           python-version: "3.13"
 # LANGUAGES
-      - run: pip install 'extproxy[test]'
       - run: extproxy check --secrets recordings
       # With CI set nothing is recorded: what is missing or different fails.
       - run: pytest --junitxml=extproxy.xml

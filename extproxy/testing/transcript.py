@@ -46,6 +46,7 @@ def transcript(session: RecordedSession) -> str:
 class _Writer:
     def __init__(self, session: RecordedSession) -> None:
         self._protocol = session.protocol
+        self._framing = self._protocol.framing if self._protocol is not None and not self._protocol.general else None
         self._conversation: Conversation = session.conversation()
         self._names = Names()
         self._ends = {entry.n: entry.event for entry in session.entries if isinstance(entry.event, Frame)}
@@ -131,9 +132,15 @@ class _Writer:
             return ""
         words = []
         if frame.head:
-            said = read_head(frame.head).length
-            if said is not None and said != len(frame.content) and not frame.redacted:
-                words.append(f"header says {said:,} bytes of {len(frame.content):,}")
+            head = read_head(frame.head)
+            if self._framing == "ndjson":
+                words.append("has a header")
+            if head.length is not None and head.length != len(frame.content) and not frame.redacted:
+                words.append(f"header says {head.length:,} bytes of {len(frame.content):,}")
+            if any(code == "header-line-ending" for code, _ in head.codes):
+                words.append("header ends its lines with a line feed alone")
+        elif self._framing == "content-length" and item.kind != "text":
+            words.append("no header that says its length")
         elif frame.end != b"\n":
             words.append(f"ends with {json.dumps(frame.end.decode('latin-1'))}" if frame.end else "no line ending")
         if frame.content.startswith(b"\xef\xbb\xbf"):

@@ -6,6 +6,8 @@
 import json
 import sys
 
+from after import wait_for
+
 from extproxy.events import Frame, Side
 from extproxy.lines.decode import decode
 from extproxy.recording import read
@@ -19,6 +21,7 @@ def is_frame(content: bytes) -> bool:
 
 
 pieces: dict[Side, list[bytes]] = {side: [] for side in Side}
+wait_for(sys.argv[1])
 with open(sys.argv[1], "rb") as file:
     for event in read(file):
         if isinstance(event, Frame) and not event.stderr:

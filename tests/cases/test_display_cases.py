@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from support import no_traceback
+from support import no_traceback, until
 
 QUIET = {"NO_COLOR": "1", "TERM": "dumb"}
 
@@ -16,9 +16,14 @@ def shown(lab, stream, *options, env=QUIET):
     view = lab.folder / "view"
     said = lab.folder / "said"
     said.write_bytes(stream)
-    result = lab.wrap(["cat", str(said)], "--view", str(view), env=env).finish()
-    assert result.out == stream
-    assert result.err == b""
+    talker = ["sh", "-c", 'cat "$0"; exec cat >/dev/null', str(said)]
+    process = lab.wrap_a_flood(talker, "--view", str(view), env=env)
+    assert process.out.take(len(stream)) == stream
+    # The view is drawn behind the traffic, and the end of a session does not wait for it.
+    process.send(b'{"type":"that-is-all"}\n')
+    until(lambda: b"that-is-all" in view.read_bytes(), "waiting for the view")
+    result = process.finish()
+    assert (result.out, result.err) == (stream, b"")
     after = lab.extproxy("show", lab.recording, *options, env=env)
     assert after.status == 0
     assert no_traceback(after)

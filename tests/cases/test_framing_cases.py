@@ -118,7 +118,9 @@ def test_012_many_frames_in_one_write_and_half_a_frame(lab, count, cut):
     last = b'{"type":"last"}\n'
     puppet = lab.puppet()
     process = lab.wrap(puppet.command)
-    puppet.meet().start_writing(frames + last[:cut])
+    puppet.meet()
+    lab.lines_when_there()
+    puppet.start_writing(frames + last[:cut])
     puppet.done()
     assert process.out.take(len(frames) + cut) == frames + last[:cut]
     puppet.write(last[cut:])

@@ -138,6 +138,7 @@ def test_081_a_descriptor_that_does_not_block_loses_nothing(lab):
     os.set_blocking(write, False)
     process = lab.wrap(["sh", "-c", "head -c 3000000 /dev/zero"], stdout=write)
     os.close(write)
+    lab.lines_when_there()
     with open(read, "rb") as stream:
         assert len(stream.read()) == 3_000_000
     assert process.finish().status == 0

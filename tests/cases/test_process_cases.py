@@ -14,6 +14,7 @@ def started(lab, **options):
     puppet = lab.puppet()
     process = lab.wrap(puppet.command, **options)
     puppet.meet()
+    lab.lines_when_there()  # the observer is as far as it ever gets
     return process, puppet, puppet.about()["pid"]
 
 
@@ -28,8 +29,8 @@ def test_058_a_child_that_ignores_the_end_is_ended(lab, ignored):
     puppet.ignore(*ignored)
     process.close_stdin()
     process.close_stdout()
-    wait_dead(pid, 15)
-    status = process.wait(5)
+    wait_dead(pid)
+    status = process.wait()
     assert status == 128 + (signal.SIGKILL if ignored else signal.SIGTERM)
 
 
@@ -40,7 +41,7 @@ def test_059_the_child_ends_while_the_host_stays(lab):
     puppet.exit(3)
     assert process.wait() == 3
     assert process.out.rest() == b'{"type":"bye"}\n'
-    assert time.monotonic() - begin < 2
+    assert time.monotonic() - begin < 10
     assert exit_line(lab) == 3
 
 
@@ -75,7 +76,7 @@ def test_065_sighup_ends_the_child_and_closes_the_recording(lab):
     process, _, pid = started(lab)
     process.signal(signal.SIGHUP)
     assert process.finish(close=False).status == 129
-    wait_dead(pid, 3)
+    wait_dead(pid)
     assert exit_line(lab) == {"signal": "SIGHUP"}
     assert lab.lines()[-1]["closed"] == "end"
 
@@ -85,7 +86,7 @@ def test_066_a_hard_kill_is_the_end_of_file_for_the_child(lab):
     pid = lab.lines_when_there()[0]["pid"]
     process.signal(signal.SIGKILL)
     process.wait()
-    wait_dead(pid, 3)
+    wait_dead(pid)
     assert (lab.folder / "ended").read_text() == "0\n"
 
 
@@ -96,8 +97,8 @@ def test_068_a_host_that_stops_reading_ends_the_session(lab, talk):
     pid = lab.lines_when_there()[0]["pid"]
     process.close_stdout()
     begin = os.times()
-    process.wait(10)
-    wait_dead(pid, 3)
+    process.wait()
+    wait_dead(pid)
     used = os.times()
     assert used.children_user + used.children_system - begin.children_user - begin.children_system < 2
     assert b"Traceback" not in process.err.rest()
@@ -108,8 +109,8 @@ def test_068_a_silent_child_is_told_too_when_the_host_has_gone(lab):
     process.close_stdout()
     process.close_stdin()
     puppet.ignore("SIGHUP")
-    wait_dead(pid, 10)
-    process.wait(5)
+    wait_dead(pid)
+    process.wait()
 
 
 def test_069_a_child_that_reads_no_more_may_still_talk(lab):
@@ -176,7 +177,7 @@ def test_074_an_ordinary_session_says_nothing_on_stderr(lab):
 
 @pytest.mark.parametrize("to", ["process", "group"])
 def test_074_an_interrupted_session_leaves_no_noise(lab, to):
-    process = lab.wrap(["sleep", "60"])
+    process = lab.wrap(["sleep", "1000"])
     lab.lines_when_there()
     (process.signal if to == "process" else process.signal_group)(signal.SIGINT)
     result = process.finish(close=False)
@@ -187,21 +188,21 @@ def test_074_an_interrupted_session_leaves_no_noise(lab, to):
 
 def test_grandchildren_that_hold_the_pipes_delay_the_end_by_silence_only(lab):
     process, puppet, _ = started(lab)
-    puppet.run(["sleep", "60"])
+    puppet.run(["sleep", "1000"])
     puppet.write(b"{}\n")
     begin = time.monotonic()
     puppet.exit(4)
     result = process.finish()
     assert (result.status, result.out) == (4, b"{}\n")
-    assert time.monotonic() - begin < 4
+    assert time.monotonic() - begin < 10
 
 
 def test_grandchildren_that_still_talk_are_heard_to_the_end(lab):
     process, puppet, _ = started(lab)
-    puppet.run(["sh", "-c", "for n in 1 2 3 4 5; do sleep 0.5; echo $n; done"])
+    puppet.run(["sh", "-c", "for n in 1 2 3 4 5 6 7; do sleep 0.2; echo $n; done"])
     puppet.exit(4)
     result = process.finish()
-    assert (result.status, result.out) == (4, b"1\n2\n3\n4\n5\n")
+    assert (result.status, result.out) == (4, b"1\n2\n3\n4\n5\n6\n7\n")
     assert lab.streams()["child"] == result.out
 
 

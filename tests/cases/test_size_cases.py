@@ -30,10 +30,10 @@ def test_048_a_very_large_frame_is_forwarded_whole_and_takes_bounded_memory(lab)
     size = 16 * MB
     said.write_bytes(line(size) + b'{"type":"ready"}\n')
     process = lab.wrap(child("duplex", said, lab.folder / "sink"), reading=False)
-    observer = until(lambda: [pid for pid in lab.processes() if pid != process.pid], "waiting for the others")
+    observer = lab.observer(process, lab.lines_when_there()[0]["pid"])
     process.out.start()
     process.out.wait_for(b'{"type":"ready"}\n')
-    peaks = [peak_memory(pid) for pid in (process.pid, *observer)]
+    peaks = [peak_memory(pid) for pid in (process.pid, observer)]
     assert process.finish().out == said.read_bytes()
     assert peaks[0] < 30 * MB  # the forwarder
     assert max(peaks) < 3 * size + 100 * MB
@@ -45,11 +45,9 @@ def test_048_a_frame_above_the_limit_is_recorded_in_pieces_and_nothing_is_left_o
     size = 64 * MB + 5
     frame = line(size)
     said.write_bytes(frame + b'{"type":"ready"}\n')
-    result = lab.wrap(child("duplex", said, lab.folder / "sink")).finish()
+    result = lab.wrap_a_flood(child("duplex", said, lab.folder / "sink")).finish()
     assert result.status == 0
     assert result.out == said.read_bytes()
-    # We wait for the recording for a second at most; the observer finishes it after that.
-    until(lambda: b'"closed":' in lab.recording.read_bytes()[-200:], "waiting for the end of the recording")
     assert lab.streams()["child"] == said.read_bytes()
     lines = lab.lines()
     assert [one.get("more", False) for one in lines if "text" in one] == [True, False]
@@ -94,9 +92,9 @@ def test_050_a_child_that_does_not_read_holds_the_host_back(lab):
     puppet = lab.puppet()
     process = lab.wrap(puppet.command)
     puppet.meet()
+    lab.lines_when_there()
     stream = line(4000) * 6000
     process.send(stream)
-    lab.lines_when_there()
     assert still(lambda: lab.recording.stat().st_size) < 8 * MB
     assert puppet.read(len(stream)) == stream
     puppet.exit(0)
@@ -109,6 +107,7 @@ def test_051_both_sides_may_write_before_they_read(lab, size):
     puppet = lab.puppet()
     process = lab.wrap(puppet.command)
     puppet.meet()
+    lab.lines_when_there()
     stream = line(size)
     process.send(stream)
     puppet.write(stream)
@@ -129,7 +128,9 @@ def test_051_both_sides_may_write_before_they_read(lab, size):
 def test_052_a_flood_on_stderr_passes_complete_and_blocks_nothing(lab, noise):
     puppet = lab.puppet()
     process = lab.wrap(puppet.command)
-    puppet.meet().write(noise, fd=2)
+    puppet.meet()
+    lab.lines_when_there()
+    puppet.write(noise, fd=2)
     puppet.write(b'{"type":"ready"}\n')
     assert process.out.line() == b'{"type":"ready"}\n'
     puppet.exit(0)

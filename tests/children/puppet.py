@@ -33,7 +33,7 @@ def write(fd, data):
 
 
 def read(size):
-    data = b""
+    data = bytearray()
     while len(data) < size and (piece := os.read(0, size - len(data))):
         data += piece
     return base64.b64encode(data).decode()

@@ -9,12 +9,13 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support import ROOT
+from support import ROOT, until
 
 PEERS = ROOT / ".peers"
 CLIENT = Path(__file__).with_name("client.py")
@@ -90,6 +91,12 @@ def node_packages(name: str, packages: list[str]) -> Path:
         run(node, npm, "install", "--no-fund", "--no-audit", *packages, cwd=folder, env={**os.environ, "PATH": path})
 
     return installed(name, [*NODE, *packages], install) / "node_modules"
+
+
+def wait_for_a_day() -> None:
+    """Wait, if it is about to be midnight in UTC, Berlin or Tokyo: the time server tells the day of the week."""
+    before = (14, 21, 22, 23)  # UTC
+    until(lambda: time.gmtime().tm_hour not in before or time.gmtime().tm_min < 57, "waiting for midnight", 200)
 
 
 @pytest.fixture(scope="session")

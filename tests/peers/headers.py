@@ -48,4 +48,4 @@ class Peer:
         assert self._process.stdout
         self._process.stdin.close()
         self._process.stdout.read()
-        return self._process.wait(20)
+        return self._process.wait(100)  # the tests wait no longer for us

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import CLIENT
+from conftest import CLIENT, wait_for_a_day
 from support import EXTPROXY
 
 pytestmark = pytest.mark.peers
@@ -47,6 +47,7 @@ def memory(folder: Path, node, python) -> tuple[list[str], list[list[object]]]:
 def time(folder: Path, node, python) -> tuple[list[str], list[list[object]]]:
     call = {"source_timezone": "Europe/Berlin", "time": "12:00", "target_timezone": "Asia/Tokyo"}
     calls = [["convert_time", call], ["convert_time", {**call, "source_timezone": "nowhere"}]]
+    wait_for_a_day()
     return [*python("mcp_server_time"), "--local-timezone", "UTC"], calls
 
 

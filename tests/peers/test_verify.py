@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from conftest import CLIENT
-from support import EXTPROXY
+from conftest import CLIENT, wait_for_a_day
+from support import EXTPROXY, PATIENCE
 
 pytestmark = pytest.mark.peers
 EVERYTHING = [
@@ -35,9 +35,10 @@ def replay_command(lab):
 def test_a_server_verifies_twenty_times_in_a_row(lab, mcp_python, everything_server, name):
     time_server = [str(mcp_python), "-m", "mcp_server_time", "--local-timezone", "UTC"]
     server, calls = (time_server, TIME) if name == "time" else (everything_server, EVERYTHING)
+    wait_for_a_day()
     recorded(lab, mcp_python, server, calls)
     process = lab.start(lab.command("verify", lab.recording, "--repeat", "20", "-q", "--", *server))
-    status = process.wait(patience=120)  # each run starts the server anew
+    status = process.wait(patience=2 * PATIENCE)  # each run starts the server anew
     assert (status, process.out.rest().decode().splitlines()[1:]) == (0, ["  as recorded in all runs"])
 
 
