@@ -58,7 +58,7 @@ HOST_1 = {
     ),
     "session/prompt": (
         "sessionId: string prompt: ContentBlock[]",
-        "stopReason: 'end_turn' | 'max_tokens' | 'max_turn_requests' | 'refusal' | 'cancelled'",
+        "stopReason: 'end_turn' | 'max_tokens' | 'max_turn_requests' | 'refusal' | 'cancelled' usage?: object | null",
     ),
 }
 CHILD_1 = {

@@ -395,6 +395,23 @@ def test_a_tool_call_its_permission_and_its_end_are_one_span():
     assert spans[0][1].state == "failed"
 
 
+def test_what_agents_use_of_the_unstable_schema_is_told_of_nothing():
+    abilities = {"sessionCapabilities": {"fork": {}, "list": {}}, "mcpCapabilities": {"http": True, "acp": False}}
+    events = [
+        ask(0, "initialize", protocolVersion=1, clientCapabilities={}),
+        answer(0, protocolVersion=1, agentCapabilities=abilities),
+        ask(1, "session/new", cwd="/", mcpServers=[]), answer(1, **S),
+        PROMPT, answer(5, stopReason="end_turn", usage={"inputTokens": 3, "outputTokens": 3, "totalTokens": 6}),
+    ]  # fmt: skip
+    assert [each.code for each in run(events, "acp")[2]] == []
+
+
+def test_a_list_of_sessions_is_summed_up_as_so_many():
+    sessions = [{"sessionId": "s", "cwd": "/"}, {"sessionId": "t", "cwd": "/"}]
+    _, entries, _ = run([*begin(), ask(3, "session/list"), answer(3, sessions=sessions)], "acp")
+    assert entries[-1].messages[0].summary == "2 sessions"
+
+
 def test_methods_of_ones_own_are_normal():
     events = [*begin(), ask(3, "_example.com/ping", a=1), child({"jsonrpc": "2.0", "method": "_note", "params": {}})]
     assert [each.code for each in run(events, "acp")[2]] == ["unanswered"]

@@ -14,10 +14,13 @@ import pytest
 from headed import TRUTH, found, headed, member_names, told
 from wires import CAPTURE_NAMES, capture, run
 
+from extproxy.compare.canonical import Collector, Conversation
+from extproxy.diff import compare
 from extproxy.events import Frame, Side
 from extproxy.protocols import Detector, built_in
 from extproxy.protocols.paths import MISSING, get
 from extproxy.protocols.types import List, Union, print_type
+from extproxy.session import Session
 
 LSP = built_in()["lsp"]
 OPEN = {"initialize": "workspaceFolders?"}
@@ -279,6 +282,8 @@ def test_progress_is_a_span_of_its_token():
         (shown("textDocument/publishDiagnostics", {"uri": URI, "diagnostics": [{}, {}]}), "a b.py 2 diagnostics"),
         (ask("textDocument/codeAction", {"textDocument": DOCUMENT, "range": ALL_RANGE}), "a b.py 0:0-1:0"),
         (progress("report", percentage=40, message="half"), "40 half"),
+        (progress("end"), "t"),
+        (progress("end", message="done"), "done"),
         (tell("$/cancelRequest", {"id": 7}), "7"),
         (served("workspace/configuration", {"items": [{"section": "python"}, {}]}), "python 2 items"),
     ],
@@ -320,6 +325,39 @@ def test_a_real_session_has_nothing_wrong_in_its_messages(name):
     assert session.protocol.name == "lsp"
     assert {each.code for each in findings} <= {"traceback", "unanswered", "header-order"}
     assert [each.code for each in findings].count("unanswered") == (4 if "desync" in name else 0)  # one was cancelled
+
+
+@pytest.mark.parametrize(
+    ("method", "result"),
+    [
+        ("textDocument/semanticTokens/full", lambda made: {"resultId": made, "data": []}),
+        ("textDocument/diagnostic", lambda made: {"kind": "full", "resultId": made, "items": []}),
+        ("workspace/diagnostic", lambda made: {"items": [{"kind": "unchanged", "resultId": made, "uri": URI}]}),
+    ],
+)
+def test_what_a_server_calls_a_result_is_made_up(method, result):
+    spoken = [[ask(method, {}), answer(result(made))] for made in ("7", "1796052638480")]
+    one, other = (said(*each) for each in spoken)
+    assert not compare(one, other)
+
+
+def said(*frames: Frame) -> Conversation:
+    """A session, to compare."""
+    collector, session = Collector(built_in()["lsp"]), Session(built_in())
+    for frame in (ask("initialize", {"processId": 1, "rootUri": None, "capabilities": {}}), *frames):
+        collector.add(session.feed(frame))
+    return collector.done()
+
+
+def test_what_a_server_logs_and_when_it_asks_to_be_asked_again_is_no_difference():
+    def log(text: str) -> Frame:
+        return shown("window/logMessage", {"type": 3, "message": text})
+
+    again = served("workspace/diagnostic/refresh", number=7)
+    settings = served("workspace/configuration", {"items": [{}]}, 8)
+    one = said(log("12:01:02.345 read 1 file after 0.067 seconds"), again, settings)
+    assert not compare(one, said(settings, again, log("12:01:03.456 read 1 file after 0.035 seconds")))
+    assert compare(one, said(log(""), settings))
 
 
 def test_who_starts_the_server_and_where_is_not_the_same_in_two_sessions():
