@@ -87,6 +87,22 @@ def test_a_child_that_failed_by_itself_ends_while_the_host_stays(lab: Lab) -> No
     assert process.wait() == 3
 
 
+def test_a_child_that_ended_for_a_message_ends_while_the_host_stays(lab: Lab) -> None:
+    process = replay(lab, [("host", ask(1)), ("child", answer(1)), ("host", tell("exit")), ("exit", 0), ("eof", None)])
+    process.send(line(ask(7)))
+    assert heard(process) == line(answer(7))
+    process.send(line(tell("exit")))
+    assert process.wait() == 0
+
+
+def test_what_did_not_fit_is_told_where_the_replay_ends_before_its_input(lab: Lab) -> None:
+    process = replay(lab, [("host", tell("exit")), ("exit", 0)])
+    process.send(b"".join(lines(ask(7), tell("exit"))))
+    assert process.wait() == 1
+    assert process.err
+    assert b"all that did not fit is in " in process.err.rest()
+
+
 def test_a_mismatch_names_the_frame_the_nearest_one_and_both_values(lab: Lab) -> None:
     done = replayed(lab, TWO, ask(1), ask(8, "b", x=2, y="\x1b[31m"))
     assert done.status == 1

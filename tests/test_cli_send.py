@@ -116,7 +116,7 @@ def test_secrets_are_taken_out_of_the_recording_unless_they_shall_stay(lab):
 
 
 def test_without_a_known_protocol_it_waits_for_words_and_then_silence(lab):
-    echo = [sys.executable, "-c", "import sys\nfor l in sys.stdin: print(l[::-1].strip())"]
+    echo = [sys.executable, "-c", "import sys\nfor l in sys.stdin: print(l[::-1].strip(), flush=True)"]
     result = send(lab, "--raw", "--", *echo, data=b"abc\ndef")
     assert (result.status, result.out) == (0, b"cba\nfed\n")
 

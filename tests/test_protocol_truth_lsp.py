@@ -368,6 +368,12 @@ def test_who_starts_the_server_and_where_is_not_the_same_in_two_sessions():
     assert refused["error"]["code"] == -32803
 
 
+def test_the_process_that_a_server_watches_is_named_in_initialize_and_nowhere_else():
+    # A server made with vscode-languageserver ends with 1 when that process is gone.
+    watched = {(each, d.name): d.pids for each in Side for d in LSP.messages[each].values() if d.pids}
+    assert watched == {(Side.HOST, "initialize"): (("params", "processId"),)}
+
+
 def test_no_result_is_written_with_a_union_in_an_array_by_mistake():
     unions = [
         d.name for _, d in LSP.definitions() if isinstance(d.result, List) and isinstance(d.result.element, Union)

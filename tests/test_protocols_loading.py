@@ -123,6 +123,7 @@ def test_a_shape_can_name_a_message_by_what_is_inside():
         ("name = 'x'\n[[shape]]\nrefuses = { iss = 1 }", "shape 1.refuses.iss", "Did you mean 'is'?"),
         ("name = 'x'\n[host.a]\nsummary = '{a'", "host.a.summary", "a brace without its partner"),
         ("name = 'x'\n[host.a]\nomitted = 'a[]'", "host.a.omitted", "name one place"),
+        ("name = 'x'\n[host.a]\npids = 'a[]'", "host.a.pids", "name one place"),
         ("name = 'x'\n[host]\na = 1", "host.a", "expected a table, got 1"),
         ("name = 'x'\n[[shape]]\nname = 'a..b'", "shape 1.name", "cannot read the path 'a..b'"),
         ("name = 'x'\n[[shape]]\n[[shape]]\nkinds = 'event'", "shape 2.kinds", "Did you mean 'kind'?"),

@@ -16,6 +16,8 @@ from extproxy.redaction.cleaning import cleaned, first_reading
 from extproxy.redaction.redact import Redactor
 from extproxy.session import Session
 
+KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
 
 def test_a_family_is_no_answer_as_long_as_a_protocol_may_still_show():
     detecting, secrets = Detecting(None, print), Secrets((), print)
@@ -125,3 +127,23 @@ def test_a_line_that_only_has_the_names_of_a_secret_place_is_not_read(line, monk
     monkeypatch.setattr(redactor, "frame", None)
     block = Lines(Side.CHILD, 5, line.encode() + b"\n")
     assert redactor.block(block) == [block]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"jsonrpc":"2.0","method":"$/progress","params":{"token":"indexing","value":{"kind":"end"}}}',
+        '{"jsonrpc":"2.0","id":1,"method":"window/workDoneProgress/create","params":{"token":"4f0c"}}',
+    ],
+)
+def test_a_token_of_progress_is_no_secret_once_it_is_known_to_be_one(line):
+    redactor = Redactor(built_in())
+    frame = Frame(Side.CHILD, 5, line.encode())
+    assert redactor.frame(frame) != frame
+    redactor.use(built_in()["lsp"])
+    assert redactor.frame(frame) == frame
+    # In any other message it is one, and so is what has the form of one.
+    other = line.replace("$/progress", "signIn").replace("window/workDoneProgress/create", "signIn")
+    assert b"<secret " in redactor.frame(Frame(Side.CHILD, 5, other.encode())).content
+    formed = line.replace("indexing", KEY).replace("4f0c", KEY)
+    assert KEY.encode() not in redactor.frame(Frame(Side.CHILD, 5, formed.encode())).content

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
 import pytest
 from duet import duet, entries
 from playbook import answer, ask, events, frame, line, tell
+from support import PLAIN_PYTHON
 
 from extproxy.events import Side
 from extproxy.protocols import built_in
 from extproxy.replay.driver import SECOND, SETTLE, Close, Driver, Limits, Say, Stop
+from extproxy.replay.host import drive
 from extproxy.replay.part import plan
 
 MS = SECOND // 1000
@@ -20,10 +23,12 @@ MS = SECOND // 1000
 class Host:
     """A driver on a clock that is a number; what it does comes out as lines, `Close` and `Stop`."""
 
-    def __init__(self, *recorded: Any, protocol: str = "jsonrpc", limits: Limits | None = None) -> None:
+    def __init__(
+        self, *recorded: Any, protocol: str = "jsonrpc", limits: Limits | None = None, pid: int | None = None
+    ) -> None:
         known = built_in()[protocol]
         self.part = plan(entries(events(recorded), known), known)
-        self.driver = Driver(self.part, limits or Limits())
+        self.driver = Driver(self.part, limits or Limits(), pid=pid)
         self.now = 0
 
     def start(self) -> list[Any]:
@@ -176,6 +181,101 @@ def test_the_end_waits_for_all_that_was_said_before_it() -> None:
     host.start()
     assert host.hear(answer(1), tell("b")) == []
     assert host.hear(tell("a")) == [CLOSE]
+
+
+LOG = tell("notifications/message", level="info", data="a")
+PROGRESS = tell("x/stage", stage=1)
+
+
+def unordered(*after: Any) -> Host:
+    """A host that says its second request after an answer, then what is given here."""
+    recorded = [("host", ask(1, "ping")), ("child", answer(1, {})), *(("child", each) for each in after)]
+    return Host(*recorded, ("host", ask(2, "ping")), ("child", answer(2, {})), ("host", ask(3, "ping")),
+                ("child", answer(3, {})), protocol="mcp")  # fmt: skip
+
+
+def test_a_message_whose_order_says_nothing_is_waited_for_no_longer_than_a_moment() -> None:
+    host = unordered(LOG)
+    host.start()
+    assert host.hear(answer(1, {})) == []
+    assert host.driver.deadline == host.now + SETTLE
+    assert host.wait(SETTLE / SECOND) == [line(ask(2, "ping"))]
+    # It comes late, and that is nothing to be told.
+    assert host.hear(answer(2, {})) == [line(ask(3, "ping"))]
+    assert host.hear(LOG, answer(3, {})) == [CLOSE]
+    assert host.driver.waited == host.driver.late == {}
+
+
+def test_what_the_host_goes_on_with_is_waited_for_though_its_order_says_nothing() -> None:
+    changed = tell("notifications/tools/list_changed")
+    host = unordered(changed)
+    host.start()
+    assert host.hear(answer(1, {})) == []
+    assert host.hear(changed) == [line(ask(2, "ping"))]
+
+
+def test_of_messages_whose_order_says_nothing_only_the_first_late_one_of_a_name_is_waited_for() -> None:
+    host = Host(*(each for n in range(9) for each in (("host", ask(n, "ping")), ("child", answer(n, {})),
+                ("child", LOG))), protocol="mcp")  # fmt: skip
+    host.start()
+    host.hear(answer(0, {}))
+    assert host.wait(SETTLE / SECOND) == [line(ask(1, "ping"))]
+    for n in range(1, 8):
+        assert host.hear(answer(n, {})) == [line(ask(n + 1, "ping"))]
+
+
+def test_the_end_waits_for_messages_whose_order_says_nothing_too() -> None:
+    host = unordered(LOG)
+    host.start()
+    host.hear(answer(1, {}))
+    host.wait(SETTLE / SECOND)
+    assert host.hear(answer(2, {}), answer(3, {})) == [line(ask(3, "ping"))]
+    assert host.driver.deadline == host.now + 10 * SECOND
+    assert host.hear(LOG) == [CLOSE]
+    assert host.driver.waited == {}
+
+
+def test_the_last_message_whose_order_counts_is_waited_for_behind_those_whose_order_does_not() -> None:
+    host = unordered(PROGRESS, LOG)
+    host.start()
+    assert host.hear(answer(1, {}), LOG) == []
+    assert host.driver.deadline == host.now + 10 * SECOND
+    assert host.hear(PROGRESS) == [line(ask(2, "ping"))]
+
+
+def initialize(pid: bytes) -> bytes:
+    """Written as no encoder of ours would."""
+    return b'{"id":1, "jsonrpc":"2.0","method":"initialize","params": {"n":1.5,"processId" : %s,"rootUri":0}}\n' % pid
+
+
+@pytest.mark.parametrize("recorded", [b"4711", b"0"])
+def test_where_the_recorded_host_said_its_process_id_this_one_says_its_own_and_no_other_byte_changes(
+    recorded: bytes,
+) -> None:
+    assert Host(("host", initialize(recorded)), protocol="lsp", pid=99).start()[0] == initialize(b"99")
+
+
+@pytest.mark.parametrize("recorded", [b"null", b'"[redacted:1]"', b"true"])
+def test_a_host_that_told_no_process_id_tells_none(recorded: bytes) -> None:
+    assert Host(("host", initialize(recorded)), protocol="lsp", pid=99).start()[0] == initialize(recorded)
+
+
+def test_a_live_child_hears_the_process_id_of_the_process_that_started_it() -> None:
+    program = """if True:
+        import json, os
+        got = json.loads(input())
+        print(json.dumps({"jsonrpc": "2.0", "id": got["id"], "result": got["params"]["processId"] == os.getppid()}))
+    """
+    part = Host(("host", initialize(b"4711")), ("child", answer(1, True)), protocol="lsp").part
+    run = asyncio.run(drive([*PLAIN_PYTHON, "-c", program], part, Limits()))
+    assert [message.value["result"] for entry in run.driver.entries for message in entry.messages[:1]
+            if message.side is Side.CHILD] == [True]  # fmt: skip
+
+
+def test_a_process_id_means_the_host_only_where_the_protocol_says_so() -> None:
+    attach = b'{"jsonrpc":"2.0","method":"x/attach","params":{"processId":4711}}\n'
+    assert Host(("host", attach), protocol="lsp", pid=99).start()[0] == attach
+    assert Host(("host", initialize(b"4711")), protocol="jsonrpc", pid=99).start()[0] == initialize(b"4711")
 
 
 def test_a_signal_of_the_host_is_sent_in_its_place() -> None:

@@ -333,8 +333,33 @@ def test_a_child_that_failed_at_once_needs_no_host() -> None:
     assert Playbook([("stderr", b"no module\n"), ("exit", 1)]).start() == [b"no module\n", Finish(1)]
 
 
-def test_a_child_that_ended_in_peace_waits_for_the_end_of_input() -> None:
-    book = Playbook([("host", ask(1)), ("child", answer(1)), ("exit", 0)])
+@pytest.mark.parametrize("rest", [[], [("eof", None)]])
+def test_a_child_that_ended_for_a_message_ends_when_that_comes(rest: list[Any]) -> None:
+    bye = [("host", ask(1)), ("child", answer(1)), ("host", tell("exit")), ("stderr", b"bye\n"), ("exit", 0)]
+    book = Playbook([*bye, *rest])
+    book.start()
+    assert book.say(ask(1)) == lines(answer(1))
+    assert book.say(tell("exit")) == [b"bye\n", FINE]
+    assert book.say(ask(1)) == []
+    assert book.end() == []
+
+
+def test_a_child_that_ended_for_a_message_waits_for_all_that_came_before_it() -> None:
+    book = Playbook([("host", ask(1)), ("child", answer(1)), ("host", tell("exit")), ("exit", 0)])
+    book.start()
+    assert book.say(tell("exit")) == []
+    assert book.say(ask(1)) == [*lines(answer(1)), FINE]
+
+
+def test_a_child_that_ended_in_peace_by_itself_needs_no_host() -> None:
+    assert Playbook([("child", b"usage: x\n"), ("exit", 0)]).start() == [b"usage: x\n", FINE]
+
+
+@pytest.mark.parametrize(
+    "end", [[("eof", None), ("exit", 0)], [("signal", "SIGTERM"), ("exit", 0)], [("exit", None)], [("exit", "SIGPIPE")]]
+)
+def test_any_other_child_waits_for_the_end_of_input(end: list[Any]) -> None:
+    book = Playbook([("host", ask(1)), ("child", answer(1)), *end])
     book.start()
     assert book.say(ask(1)) == lines(answer(1))
     assert isinstance(book.say(ask(1))[0], Miss)

@@ -61,6 +61,7 @@ def test_these_names_do_not(name):
             "%KEY%",
         ),
         *("{{ token }}", "$(cat key)", "env:TOKEN", "process.env.TOKEN", "string", "null", "true", "<secret 4>", "…"),
+        *("YOUR_TOKEN", "your-api-key-here", "your_github_token", "Your password"),
     ],
 )
 def test_what_only_stands_for_a_secret_is_none(value):
@@ -107,6 +108,7 @@ def test_a_known_shape_is_found_in_any_text(secret, around):
         ("X_TOKEN=abc run", ["abc"]),
         ("curl -H 'X-Api-Key: k1k2k3' x", ["k1k2k3"]),
         ("run --token=abc --password def9876", ["abc", "def9876"]),
+        ('{jwt:"JWT",password:"Password",apiKey:"yourself-1"}', ["yourself-1"]),
         ("GET /x?a=1&access_token=abc&b=2", ["abc"]),
         ("password: hunter2", ["hunter2"]),
         ("{'password': 'x y'}", ["x y"]),

@@ -105,6 +105,26 @@ def test_a_recording_is_verified_against_its_own_replay(lab, name):
     assert result.status == 0, result.out
 
 
+def test_a_server_that_ends_for_exit_does_so_in_its_replay_and_is_verified(lab):
+    puppet = lab.puppet()
+    process = lab.wrap(puppet.command)
+    puppet.meet()
+    asked, leave = framed(request(1)), framed({"jsonrpc": "2.0", "method": "exit"})
+    answered = framed({"jsonrpc": "2.0", "id": 1, "result": None})
+    process.send(asked)
+    puppet.write(answered)
+    process.out.wait_for(answered)
+    process.send(leave)
+    until(lambda: b'"exit"}' in lab.recording.read_bytes(), "waiting for it to be recorded")
+    puppet.exit(0)
+    assert process.wait() == 0
+    replay = lab.start(lab.command("replay", lab.recording))
+    replay.send(asked + leave)
+    assert replay.wait() == 0
+    verified = lab.extproxy("verify", lab.recording, "--", *lab.command("replay", lab.recording))
+    assert verified.status == 0, verified.out
+
+
 def test_a_replayed_reply_to_another_id_has_the_length_of_what_is_said(lab):
     lab.wrap(child("headed")).finish(framed(request(1, text="é")))
     out = lab.extproxy("replay", lab.recording, data=framed(request("a long id", text="é"))).out

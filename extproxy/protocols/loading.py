@@ -293,6 +293,8 @@ def _definition(
         refusal=table.frame("refusal"),
         volatile=table.paths("volatile"),
         secret=table.paths("secret"),
+        no_secret=table.paths("no_secret"),
+        pids=table.paths("pids"),
         unordered=table.flag("unordered"),
         unasked=table.flag("unasked"),
         since=table.text("since"),
@@ -306,6 +308,8 @@ def _definition(
     for word, kind in needs:
         if table.says(word) and made.kind != kind:
             raise table.error(word, f"only a {kind} can have this; write kind = {kind!r} beside it")
+    for path in made.pids:
+        _pointer(table, "pids", path)
     if made.same is not None and not made.ends:
         raise table.error("same", "this says which of several requests is meant: write ends beside it")
     if made.final is not None and not made.ends:

@@ -16,10 +16,11 @@ The words serve all protocols; none has code of its own:
 - `refusal`: the frame that tells the other side that its request is not served, for
   replaying: a shape's or a request's own. `{id}` stands for the id (left out where the
   request has none), `{name}` for its name, `{why}` for the reason.
-- `volatile`, `secret`, `secret_urls`, `unordered`: parts that vary, must be hidden,
+- `volatile`, `secret`, `no_secret`, `secret_urls`, `unordered`: parts that vary, must be hidden, need not,
   are URLs whose credentials must be hidden, come in any order; for comparing and redacting.
 - `tokens`: where values stand that the side that asks makes up for a request, and the
   other side says again in what it sends before the answer (MCP's progress tokens).
+- `pids`: where the host says its own process id, for whoever speaks in its place.
 - `rule`, `stream`: what must hold beyond types and pairs; see `rules`.
 - `result` on a request: the type of its answer, which stands where the shape's
   `result` points. `refuses` on a shape: such a reply says that a frame could not be
@@ -167,6 +168,10 @@ class Definition(Struct, frozen=True):
     """The error that answers this request when it cannot be served."""
     volatile: tuple[Path, ...] = ()
     secret: tuple[Path, ...] = ()
+    no_secret: tuple[Path, ...] = ()
+    """What has the name of a secret and is none, as the token of progress."""
+    pids: tuple[Path, ...] = ()
+    """Where the host says its own process id: a child may look whether it is still there."""
     unordered: bool = False
     """Its order among the messages of its side means nothing."""
     unasked: bool = False

@@ -49,6 +49,8 @@ class Outline(Struct, frozen=True):
     secret_urls: tuple[Path, ...] = ()
     own_secrets: tuple[Path, ...] = ()
     """The secret places of single messages: of all of them, and perhaps of some that it took over and changed."""
+    own_harmless: tuple[Path, ...] = ()
+    """What is named like a secret in single messages, and is none."""
     tunnels: tuple[Tunnel, ...] = ()
     """Where messages of other protocols stand, which have secrets of their own; of what it took over as well."""
 
@@ -68,6 +70,7 @@ def outline_of(protocol: Protocol) -> Outline:
         protocol.secret_known,
         protocol.secret_urls,
         _once(path for sent in protocol.messages.values() for each in sent.values() for path in each.secret),
+        _once(path for sent in protocol.messages.values() for each in sent.values() for path in each.no_secret),
         _once(each.tunnel for sent in protocol.messages.values() for each in sent.values() if each.tunnel is not None),
     )
 
@@ -99,14 +102,15 @@ def read_outline(text: str, file: str, known: Mapping[str, Outline]) -> Outline:
         (*parent.secret, *top.paths("secret")),
         (*parent.secret_known, *top.paths("secret_known")),
         (*parent.secret_urls, *top.paths("secret_urls")),
-        _once((*_own_secrets(top), *parent.own_secrets)),
+        _once((*_own(top, "secret"), *parent.own_secrets)),
+        _once((*_own(top, "no_secret"), *parent.own_harmless)),
         _once((*_tunnels(top), *parent.tunnels)),
     )
 
 
-def _own_secrets(top: Table) -> Iterator[Path]:
+def _own(top: Table, word: str) -> Iterator[Path]:
     for message in _messages(top):
-        yield from message.paths("secret")
+        yield from message.paths(word)
 
 
 def _tunnels(top: Table) -> Iterator[Tunnel]:

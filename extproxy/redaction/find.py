@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -84,6 +84,7 @@ class Finder:
         self._at_strings, self._at_numbers = Places(self._secret), Places(self._numbers)
         self._urls = Places(urls)
         self._speaking = [each for each in outlines if each.own_secrets]
+        self._harmless = outlines[0].own_harmless if len(outlines) == 1 else ()
         own = [at + path for at, each in spoken for path in each.own_secrets]
         self._by_names: dict[tuple[bytes, ...], list[Path]] = {}
         """Names of members, in quotes, and the paths that they are of."""
@@ -158,11 +159,26 @@ class Finder:
             found += place.own_places(side, value)
         return found
 
+    def harmless_places(self, side: Side, text: str) -> list[Path]:
+        """Where the very message has no secret, whatever the name says: once it is certain which protocol is spoken."""
+        if not self._harmless:
+            return []
+        try:
+            value: Any = _decode(text)
+        except (msgspec.DecodeError, RecursionError):
+            return []
+        if not any(_is_there(value, path) for path in self._harmless):
+            return []
+        (outline,) = self._protocols.outlines
+        definition = self._protocols[outline.name].read(side, value).definition
+        return list(definition.no_secret) if definition is not None else []
+
     def in_json(
         self,
         text: str,
         own: list[Path],
         also: Mapping[int, list[Found]] = NONE,
+        harmless: Sequence[Path] = (),
         level: int = 0,
         outer: str | None = None,
     ) -> list[Found]:
@@ -171,6 +187,7 @@ class Finder:
         places, numbers = (self._at_strings, self._at_numbers) if outer is None else (_NOWHERE, _NOWHERE)
         if own:
             places, numbers = Places([*self._secret, *own]), Places([*self._numbers, *own])
+        spared = Places(harmless) if harmless else _NOWHERE
         labelled: list[Leaf] = []
         for number, leaf in enumerate(leaves(text)):
             at = pointer(*leaf.steps) if outer is None else outer
@@ -183,7 +200,7 @@ class Finder:
             else:
                 if leaf.labels is not None and leaf.steps[-1] == "value":
                     labelled.append(leaf)
-                found += self._string(text, leaf, at, places, also.get(number, ()), level)
+                found += self._string(text, leaf, at, places, also.get(number, ()), spared, level)
         done = {each.start for each in found}
         for leaf in labelled:
             if leaf.start not in done and _label(leaf):
@@ -200,13 +217,22 @@ class Finder:
         hits = [Found(hit.start, hit.end, hit.kind, at) for hit in shapes_in(leaf.text)]
         return self._mapped(text, leaf, at, one_by_one([*hits, *self.by_rules(leaf.text, at)]))
 
-    def _string(self, text: str, leaf: Leaf, at: str, places: Places, also: Iterable[Found], level: int) -> list[Found]:
+    def _string(
+        self,
+        text: str,
+        leaf: Leaf,
+        at: str,
+        places: Places,
+        also: Iterable[Found],
+        harmless: Places,
+        level: int,
+    ) -> list[Found]:
         value = leaf.text
         if not value:
             return []
         if places.cover(leaf.steps):
             return self._mapped(text, leaf, at, self._whole(value, "secret place"))
-        if self._is_named(leaf):
+        if self._is_named(leaf) and not harmless.cover(leaf.steps):
             return self._mapped(text, leaf, at, self._whole(value, "named value"))
         if self._rules.blank and _is_prose(value):
             return self._mapped(text, leaf, at, [Found(0, len(value), "free text", at, blank(value))])
@@ -214,7 +240,7 @@ class Finder:
         if self._urls.cover(leaf.steps):
             inner += [Found(*span, "secret in a URL", at) for span in _url_parts(value)]
         if level < NESTED and value.lstrip(" \t\r\n")[:1] in ("{", "[", '"') and len(value) > 6 and is_json(value):
-            inner += self.in_json(value, [], NONE, level + 1, at)
+            inner += self.in_json(value, [], level=level + 1, outer=at)
             inner += self.by_rules(value, at)
         else:
             inner += self.in_text(value, at)

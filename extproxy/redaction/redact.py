@@ -162,8 +162,11 @@ class Redactor:
         if encoding == "utf-8" and not frame.more and is_json(text):
             self._keys.pop(stream, None)
             text = self._without_secret_names(text, place)
-            places = [] if frame.stderr else self._finder.own_places(frame.side, text)
-            found += self._finder.in_json(text, places, also)
+            places, harmless = [], []
+            if not frame.stderr:
+                places = self._finder.own_places(frame.side, text)
+                harmless = self._finder.harmless_places(frame.side, text)
+            found += self._finder.in_json(text, places, also, harmless)
         else:
             found += self._in_text(stream, text)
         if not found:

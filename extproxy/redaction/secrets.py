@@ -103,6 +103,7 @@ _SPARED: Final = re.compile(
     | \$\{?\w+(?::?[-+?=][^}]*)?\}? | %\w+% | \{\{.*\}\} | \$\(.*\)? | env:\w+ | process\.env\.\w+
     | string | str | number | integer | boolean | object | any | array | null | none | true | false | undefined
     | required | optional | include | omit | same-origin
+    | your[ _-](?:\w+[ _-])?(?:key|token|secret|password|jwt)(?:[ _-]here)?                      # of an example
     """,
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
@@ -221,7 +222,9 @@ def assignments_in(text: str) -> Iterator[Hit]:
         hit = _quoted(text, opening) if opening else _bare(text, found, name)
         if hit is not None:
             at = max(at, hit.end)
-            yield hit
+            # `jwt: "JWT"` tells what to call it.
+            if text[hit.start : hit.end].casefold() != name.casefold():
+                yield hit
     if "--" in text:
         for found in _FLAG.finditer(text):
             if means_a_secret(found[1]):

@@ -203,6 +203,10 @@ def _relations(protocol: Protocol, side: Side, definition: Definition) -> Iterat
         yield "Its order among other frames means nothing."
     if definition.secret:
         yield f"Secret: {', '.join(map(print_path, definition.secret))}."
+    if definition.no_secret:
+        yield f"No secret, whatever its name: {', '.join(map(print_path, definition.no_secret))}."
+    if definition.pids:
+        yield f"The host's own process id: {', '.join(map(print_path, definition.pids))}."
     if definition.omitted:
         left_out = ", ".join(sorted(path.lstrip("/") for path in definition.omitted))
         yield f"Real peers leave out {left_out}."

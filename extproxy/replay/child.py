@@ -174,6 +174,7 @@ class _Performance:
                     await self._do(self._player.take(self._reader.feed(frame)))
                 if not data:
                     await self._end()
+            await self._tell_report()
             await self._outlet.flush()
         return self._status
 
@@ -185,6 +186,8 @@ class _Performance:
             self._status = 1 if self._player.missed else 128 + number
         elif self._status:
             await self._tell_left()
+
+    async def _tell_report(self) -> None:
         if self._told:
             await self._report()
             if self._reported:

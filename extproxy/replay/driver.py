@@ -1,6 +1,6 @@
 """The recorded host at work: what the live child says goes in, what to say to it comes out.
 
-    driver = Driver(part, lessons, limits)
+    driver = Driver(part, limits)
     actions = driver.start(now)
     actions = driver.hear(frame, now)      # each frame of the live child
     actions = driver.tick(now)             # when `driver.deadline` has come
@@ -30,7 +30,7 @@ from extproxy.lines.headers import fitted
 from extproxy.match import id_path
 from extproxy.normalize import Normalizer
 from extproxy.protocols.links import links_of
-from extproxy.protocols.paths import Path
+from extproxy.protocols.paths import Path, get
 from extproxy.replay import ids
 from extproxy.replay.learning import Lessons
 from extproxy.replay.part import Line, Part
@@ -40,7 +40,7 @@ from extproxy.session import Session
 
 SECOND: Final = 1_000_000_000
 SETTLE: Final = SECOND
-"""So long lines that are no message are waited for, before the child is told to end."""
+"""So long lines that are no message are waited for, before the child is told to end, and what comes in any order."""
 LOOKS: Final = 20
 """So many recorded messages of the same name are compared to find the one that was meant."""
 
@@ -74,9 +74,11 @@ class Limits(Struct, frozen=True):
 class Driver:
     """Plays the host once."""
 
-    def __init__(self, part: Part, limits: Limits, rules: Rules | None = None) -> None:
+    def __init__(self, part: Part, limits: Limits, rules: Rules | None = None, pid: int | None = None) -> None:
         self.part = part
         self._limits = limits
+        self._pid = pid
+        """The process id of this host, said where the recorded one said its own."""
         self._session = Session([part.protocol], part.protocol)
         self._normalizer = Normalizer(part.protocol, rules)
         self.lessons = Lessons()
@@ -90,6 +92,8 @@ class Driver:
         self._given_up = bytearray(len(part.heard))
         self._needed = self._hard = 0
         """All answers and requests before the one, all that is waited for at all before the other, are settled."""
+        self._unawaited: set[str] = set()
+        """The names of unordered messages of which one did not come in its recorded place: no other is waited for."""
         self._texts = 0
         self._no_texts = False
         self._by_name: dict[tuple[str, str], deque[int]] = defaultdict(deque)
@@ -145,10 +149,15 @@ class Driver:
         deadline = self.deadline
         if deadline is None or now < deadline:
             return []
-        missing = list(self._missing(self._blocking()))
+        line = self._blocking()
+        missing = list(self._missing(line))
         if not missing:
             self._no_texts = True
         for index in missing:
+            if index == line.loose:
+                # It may come at any time, and only the end waits for it.
+                self._unawaited.add(self.part.heard[index].message.name)
+                continue
             self._given_up[index] = 1
             self._began[index] = self._since
             self.waited[index] = now - self._since
@@ -169,10 +178,11 @@ class Driver:
         """When waiting is over; None when nothing is waited for."""
         if self.over or not self._lines:
             return None
-        if not self._heard_anything:
-            return self._since + self._limits.start
         line = self._blocking()
-        settling = not line.after_exit and next(self._missing(line), None) is None
+        awaited = (index for index in self._missing(line) if index != line.loose)
+        settling = not line.after_exit and next(awaited, None) is None
+        if not self._heard_anything and not (settling and line.what == "frame"):
+            return self._since + self._limits.start
         return self._since + (min(SETTLE, self._limits.answer) if settling else self._limits.answer)
 
     # ---- what the child says
@@ -289,7 +299,9 @@ class Driver:
             begin = range(self._needed, len(heard))
             self._needed = next((at for at in begin if self._open(at, heard[at].needed)), len(heard))
             needed = (at for at in range(self._needed, line.upto) if heard[at].needed)
-            found = chain(needed, (line.latest,) if line.latest >= 0 and not heard[line.latest].needed else ())
+            latest = (line.latest,) if line.latest >= 0 and not heard[line.latest].needed else ()
+            loose = line.loose >= 0 and heard[line.loose].message.name not in self._unawaited
+            found = chain(needed, latest, (line.loose,) if loose else ())
         yield from (index for index in found if self._open(index, True))
 
     def _open(self, index: int, counts: bool) -> bool:
@@ -330,6 +342,16 @@ class Driver:
                 and place
             ):
                 content = ids.put(content, place, text)
-            for path, text in self.lessons.put_into(message, self._id_paths(message), self._state_path(message)):
+            learnt = self.lessons.put_into(message, self._id_paths(message), self._state_path(message))
+            for path, text in chain(learnt, self._own_pid(message)):
                 content = ids.put(content, (message.index, *path) if several else path, text)
         return content
+
+    def _own_pid(self, message: Message) -> Iterator[tuple[Path, bytes]]:
+        """Where the recorded host said its process id, and ours: that process is gone. Null stays null."""
+        definition = self.part.protocol.messages[Side.HOST].get(message.name)
+        if definition is None or self._pid is None:
+            return
+        for path in definition.pids:
+            if get(message.value, path).__class__ is int:
+                yield path, b"%d" % self._pid

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from extproxy.compare.volatile import Rules
-from extproxy.events import Eof, Frame, Side
+from extproxy.events import Eof, Frame, Side, Signal
 from extproxy.framing import NdjsonSplitter, Splitter
 from extproxy.proxy.signals import signal_name
 from extproxy.replay.driver import SECOND, Action, Close, Driver, Limits, Say, Stop
@@ -25,7 +25,8 @@ from extproxy.replay.verdict import Run
 
 CHUNK: Final = 1 << 16
 GRACE: Final = 2.0
-"""Seconds from the end of the child's input to SIGTERM; more where the recorded child took longer."""
+"""Seconds that a child has to end before SIGTERM; more where the recorded one took longer."""
+LONGEST_GRACE: Final = 30.0
 PATIENCE: Final = 1.0
 """Seconds from SIGTERM to SIGKILL, and of silence of what the child left behind."""
 LOOK: Final = 0.02
@@ -44,7 +45,7 @@ async def drive(
     stderr: Callable[[bytes], None] | None = None,
 ) -> Run:
     """Run a child from its start to its end. `stderr` is called with what it writes there."""
-    driver = Driver(part, limits, rules)
+    driver = Driver(part, limits, rules, os.getpid())
     try:
         process = await asyncio.create_subprocess_exec(
             *command, stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd=cwd, start_new_session=True
@@ -72,6 +73,7 @@ class _Conversation:
         """What the child said; its end of output; how it ended."""
         self._outgoing: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._stderr = b""
+        self._ends_first = _ended_first(driver.part)
         self.silent = False
         """The child, and all that it started, have closed their output."""
 
@@ -146,7 +148,8 @@ class _Conversation:
             if isinstance(action, Say):
                 self._outgoing.put_nowait(action.data)
             elif isinstance(action, Close):
-                self._outgoing.put_nowait(None)
+                if not self._ends_first:
+                    self._outgoing.put_nowait(None)
             elif isinstance(action, Stop):
                 self._stop(action)
 
@@ -171,9 +174,12 @@ class _Conversation:
     async def _end(self, tasks: list[asyncio.Task[None]]) -> str:
         """Wait for the end and hear the rest; the signal that was needed."""
         forced = ""
-        recorded = min(self._driver.part.ending / SECOND, 30.0)
+        grace = _grace(self._driver.part)
+        if self._ends_first:
+            await self._ended(tasks[3], grace)
+            self._outgoing.put_nowait(None)
         kill = getattr(signal, "SIGKILL", signal.SIGTERM)
-        for seconds, number in ((GRACE + recorded, signal.SIGTERM), (PATIENCE, kill), (PATIENCE, kill)):
+        for seconds, number in ((grace, signal.SIGTERM), (PATIENCE, kill), (PATIENCE, kill)):
             if await self._ended(tasks[3], seconds):
                 break
             forced = signal_name(number)
@@ -199,6 +205,23 @@ class _Conversation:
         else:
             getting.cancel()
         return bool(done)
+
+
+def _ended_first(part: Part) -> bool:
+    """The recorded child ended while its input was open, and no signal ended it."""
+    if part.exit is None or part.exit.status is None or part.inflicted:
+        return False
+    # An end of input that nobody recorded has no number.
+    return not any(line.what == "eof" and line.entry.n and not line.after_exit for line in part.lines)
+
+
+def _grace(part: Part) -> float:
+    """Seconds for the child to end: twice what the recorded one took after the last that its host said or did."""
+    if part.exit is None:
+        return GRACE
+    times = [line.entry.event.at for line in part.lines if isinstance(line.entry.event, Frame | Eof | Signal)]
+    last = max((at for at in times if at <= part.exit.at), default=0)
+    return max(GRACE, min(2 * (part.exit.at - last) / SECOND, LONGEST_GRACE))
 
 
 def _signal_all(process: Process, number: Any) -> None:

@@ -4,8 +4,10 @@ The rule of causes, from the other end:
 
 - an answer waits for the child's request that it answers;
 - any other frame of the host waits for all answers and all requests that the
-  child had said before it, and for the latest message of the child before it.
-  Pieces of growing texts and lines that are no message are waited for by nothing;
+  child had said before it, and for the latest message of the child before it
+  whose order says anything. Where one whose order says nothing stands just before
+  it, that is waited for a moment: it may be what the host goes on with. Pieces of
+  growing texts and lines that are no message are waited for by nothing;
 - the host's end of input, and a signal by which it ended the child, wait for all
   that the child had said before;
 - what the host says keeps its order, but for answers to what was not asked yet.
@@ -32,6 +34,8 @@ class Heard(Struct):
     """An answer or a request: all that the host says later waits for it."""
     hard: bool
     """Not a piece of a growing text."""
+    loose: bool = False
+    """Its order says nothing."""
 
 
 class Line(Struct):
@@ -45,6 +49,8 @@ class Line(Struct):
     """The last of them that is waited for; -1 for none."""
     texts: int
     """So many lines of the child before it hold no message."""
+    loose: int = -1
+    """The very last of them, where its order says nothing; else -1."""
     asked: tuple[int, ...] = ()
     """The child's requests that it answers; then it waits for nothing else."""
     after_exit: bool = False
@@ -64,17 +70,14 @@ class Part(Struct):
     exit: Exit | None = None
     inflicted: bool = False
     """The host ended the child by a signal: how it ended says nothing."""
-    ending: int = 0
-    """Nanoseconds that the recorded child took to end after it was told to."""
 
 
 def plan(entries: Iterable[Entry], protocol: Protocol) -> Part:
     """The part of the host in a recorded session."""
     part = Part(protocol)
     requests: dict[tuple[int, int], int] = {}
-    latest = -1
+    latest = loose = -1
     texts = 0
-    told = 0
     for entry in entries:
         event = entry.event
         if isinstance(event, Frame):
@@ -83,28 +86,27 @@ def plan(entries: Iterable[Entry], protocol: Protocol) -> Part:
             if event.side is Side.HOST:
                 part.headers = part.headers or bool(event.head)
                 asked = _asked(entry, requests)
-                part.lines.append(Line(entry, "frame", len(part.heard), latest, texts, asked))
+                part.lines.append(Line(entry, "frame", len(part.heard), latest, texts, loose, asked))
                 continue
             texts += not entry.messages and bool(event.content.strip())
             for message in entry.messages:
                 if message.kind == "request":
                     requests[message.n, message.index] = len(part.heard)
                 heard = _heard(message, protocol, part)
-                if heard.hard:
-                    latest = len(part.heard)
+                if heard.loose:
+                    loose = len(part.heard)
+                elif heard.hard:
+                    latest, loose = len(part.heard), -1
                 part.heard.append(heard)
         elif isinstance(event, Eof) and event.side is Side.HOST:
             part.lines.append(
                 Line(entry, "eof", len(part.heard), latest, texts, after_exit=part.exit is not None)
             )  # fmt: skip
-            told = event.at
         elif isinstance(event, Signal) and event.name in ENDINGS:
             part.inflicted = True
             part.lines.append(Line(entry, "signal", len(part.heard), latest, texts))
-            told = event.at
         elif isinstance(event, Exit):
             part.exit = event
-            part.ending = event.at - told if told else 0
             # A host that was not seen to end the child may have killed it.
             part.inflicted = part.inflicted or event.status in (*ENDINGS, "SIGKILL", "SIGPIPE")
     if not any(line.what == "eof" for line in part.lines):
@@ -137,4 +139,6 @@ def _heard(message: Message, protocol: Protocol, part: Part) -> Heard:
         assert exchange is not None
         part.replies.setdefault((exchange.request.n, exchange.request.index), []).append(len(part.heard))
     needed = owned or message.kind == "request"
-    return Heard(message, needed, needed or definition is None or definition.deltas is None)
+    hard = needed or definition is None or definition.deltas is None
+    loose = hard and not needed and definition is not None and definition.unordered
+    return Heard(message, needed, hard, loose)

@@ -17,7 +17,10 @@ The rule of causes:
   protocol names the exchange, other exchanges are not waited for;
 - what the child wrote on stderr waits for the latest frame of the host before
   it, and nothing waits for stderr;
-- of all that may be said now, what was recorded first is said first.
+- of all that may be said now, what was recorded first is said first;
+- a child that ended while its input was open ends once all its host's frames have
+  come and all is said, as after `exit` or `shutdown`. Any other waits for the end
+  of its input.
 
 Nothing else is ordered, so independent exchanges may come in any order. There
 is no clock: the same frames of the host give the same actions.
@@ -126,7 +129,7 @@ class Script:
         """The host's frames that were recorded before the child's end."""
         self.status = 0
         self.ends_itself = False
-        """The child failed while its host was still there: it does not wait for the end of input."""
+        """The child ended while its input was open, and no signal ended it: it does not wait for the end of input."""
         self.gaps = 0
         """How many gaps the recording has."""
 
@@ -165,7 +168,8 @@ class Builder:
             self._exit = event
             self._script.required = len(self._script.host_place)
             self._script.status = _status(event.status, self._script.endings)
-            self._script.ends_itself = self._script.status != 0 and not self._script.endings
+            # Where the status is not known, or nobody listened any more, it may have been made to end.
+            self._script.ends_itself = not self._script.endings and event.status not in (None, "SIGPIPE")
         elif isinstance(event, Lost):
             self._script.gaps += 1
 
