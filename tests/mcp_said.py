@@ -54,7 +54,11 @@ def listed(*tools: dict[str, Any]) -> list[Event]:
     return [host(ask("list", "tools/list")), child(answer("list", {"tools": list(tools)}))]
 
 
-def called(result: Any, tool: str = "add", arguments: Any = {"a": 1}) -> list[Event]:  # noqa: B006 (only read)
+ONE = {"a": 1}
+"""Arguments that the tool `add` takes."""
+
+
+def called(result: Any, tool: str = "add", arguments: Any = ONE) -> list[Event]:
     return [host(ask(9, "tools/call", {"name": tool, "arguments": arguments})), child(answer(9, result))]
 
 

@@ -19,11 +19,12 @@ RECORDING, PROTOCOL, SETTINGS = (
     next(text for kind, text in BLOCKS if kind == "json"),
     *(text for kind, text in BLOCKS if kind == "toml"),
 )
-SESSIONS = dict(
-    re.match(r"\$ extproxy ([^\n]*)\n(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
+SESSIONS = {
+    command: printed
     for kind, text in BLOCKS
     if kind == "console"
-)
+    for command, printed in [text.removeprefix("$ extproxy ").split("\n", 1)]
+}
 
 
 @pytest.fixture

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from msgspec.structs import replace
 from wires import CAPTURE_NAMES, capture, codes, run
 
 from extproxy.entries import Entry, Exchange, Message
+from extproxy.events import Frame
 
 ABANDONED = {
     "zot-hellopy-realhost-tui": 1,  # the extension died in the middle of a command
@@ -119,7 +121,9 @@ def test_what_zot_rpc_could_not_read_is_told_with_the_frame_it_was():
         (16, "The child could not read frame 15."),
         (23, "The child could not read frame 19."),
     ]
-    assert entries[14].event.content == b"{not json}"  # type: ignore[union-attr]
+    unread = entries[14].event
+    assert isinstance(unread, Frame)
+    assert unread.content == b"{not json}"
     assert entries[15].messages[0].reply_to == 15
     numeric = entries[18].messages[0]
     assert (numeric.name, numeric.id, numeric.exchange and numeric.exchange.state) == ("ping", 6, "failed")
@@ -173,8 +177,10 @@ def test_a_request_before_the_protocol_was_known_is_found_by_its_answer():
 
 def test_a_result_is_checked_by_the_request_that_it_answers():
     events = list(capture("opal-realrpcserver-tssdk"))
-    wrong = events[1].content.replace(b'"session_dir":"/tmp/s"', b'"session_dir":7,"x":1')  # type: ignore[union-attr]
-    events[1] = type(events[1])(events[1].side, events[1].at, wrong)  # type: ignore[union-attr,call-arg,arg-type]
+    result = events[1]
+    assert isinstance(result, Frame)
+    wrong = result.content.replace(b'"session_dir":"/tmp/s"', b'"session_dir":7,"x":1')
+    events[1] = replace(result, content=wrong)
     _, entries, _ = run(events[:4])
     assert [(f.code, f.path) for f in entries[1].findings] == [
         ("wrong-type", "/result/session_dir"), ("unknown-field", "/result/x"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from judged import HEAD, ask, found, places, protocol, tell
 from msgspec.structs import replace
@@ -362,8 +364,8 @@ def test_what_is_kept_is_bounded():
 
 
 def test_a_protocol_without_rules_costs_nothing():
-    judge = Judge(Protocol("none"))
-    assert judge.look(None, None) == []  # type: ignore[arg-type]
+    untouched: Any = None  # whatever is asked of it raises
+    assert Judge(Protocol("none")).look(untouched, untouched) == []
 
 
 @pytest.mark.parametrize("name", [n for n in CAPTURE_NAMES if n.startswith(("zot-", "opal", "mcp", "acp"))])

@@ -29,7 +29,10 @@ def instead(**words: bytes | None) -> Any:
     return change
 
 
-def verified(recorded: Any = TWO, change: Any = instead(), status: Any = 0, **more: Any) -> Verdict:  # noqa: B008
+AS_RECORDED = instead()
+
+
+def verified(recorded: Any = TWO, change: Any = AS_RECORDED, status: Any = 0, **more: Any) -> Verdict:
     run = duet(recorded, "jsonrpc", change)
     run.status = status
     for name, value in more.items():

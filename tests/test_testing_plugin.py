@@ -128,6 +128,7 @@ def test_replay(replay_child):
 
 
 def test_a_new_recording_becomes_golden_only_when_its_test_passed(suite: Suite) -> None:
+    # The tests in this text are run by this one: what a failed, a skipped and a broken one leave behind is the point.
     suite.write(
         "test_it.py",
         FIXTURES

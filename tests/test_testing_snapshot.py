@@ -112,6 +112,7 @@ def test_a_partial_update_changes_only_the_snapshots_of_the_tests_that_ran(suite
 def test_a_skipped_test_keeps_its_snapshot_and_one_that_is_gone_loses_it(suite: Suite) -> None:
     write(suite, "a", one="Berlin", two="Oslo")
     suite.pytest("--snapshot-update")
+    # A user's test in a suite of its own, run by this one.
     suite.change("test_a.py", "def test_two", "@pytest.mark.skip\ndef test_two")
     assert suite.pytest("--snapshot-update").counts() == {"passed": 1, "skipped": 1}
     assert len(snapshots(suite)) == 2

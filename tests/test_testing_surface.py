@@ -5,14 +5,14 @@ from __future__ import annotations
 from support import RECORDINGS
 from wires import child, host
 
-from extproxy.events import Header
+from extproxy.events import Event, Header
 from extproxy.protocols.registry import built_in
 from extproxy.testing.session import RecordedSession, load
 from extproxy.testing.surface import Surface
 
 
-def surface(*events: object) -> Surface:
-    return RecordedSession([Header(), *events], built_in()).surface()  # type: ignore[list-item,no-any-return]
+def surface(*events: Event) -> Surface:
+    return RecordedSession([Header(), *events], built_in()).surface()
 
 
 def test_what_is_registered_is_offered_in_an_order_that_depends_on_nothing():
@@ -26,7 +26,7 @@ def test_what_is_registered_is_offered_in_an_order_that_depends_on_nothing():
 
 
 def test_lists_in_answers_are_offered_and_pages_are_put_together():
-    def page(id_: int, name: str) -> list[object]:
+    def page(id_: int, name: str) -> list[Event]:
         return [
             host({"jsonrpc": "2.0", "id": id_, "method": "tools/list"}),
             child({"jsonrpc": "2.0", "id": id_, "result": {"tools": [{"name": name, "inputSchema": {}}]}}),

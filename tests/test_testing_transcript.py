@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support import PATIENCE, RECORDINGS
 from wires import child, host
 
-from extproxy.events import Eof, Exit, Header, Side
+from extproxy.events import Eof, Event, Exit, Header, Side
 from extproxy.protocols.registry import built_in
 from extproxy.safe import safe
 from extproxy.testing.session import RecordedSession, load
@@ -22,9 +22,9 @@ from extproxy.testing.transcript import opened, transcript
 ALL = sorted(RECORDINGS.glob("*.ndjson"))
 
 
-def lines(*events: object) -> list[str]:
+def lines(*events: Event) -> list[str]:
     """The lines of a transcript below its head."""
-    return transcript(RecordedSession([Header(), *events], built_in())).splitlines()[2:]  # type: ignore[list-item]
+    return transcript(RecordedSession([Header(), *events], built_in())).splitlines()[2:]
 
 
 def ask(id_: object, method: str, **more: object):

@@ -10,7 +10,7 @@ import signal
 import pytest
 from support import CAPTURES, child, no_traceback, until
 
-from extproxy.events import Frame
+from extproxy.events import Frame, Side
 from extproxy.proxy.secrecy import Secrets
 from extproxy.recording import read
 
@@ -143,16 +143,16 @@ def test_of_a_real_conversation_only_marked_lines_differ(lab, capture):
     assert sum(bool(frame.redacted) for frame in frames) == (capture.stem == "zotrpc-realzot-session")
 
 
-def test_a_mistake_of_ours_neither_leaks_nor_ends_the_recording():
-    told = []
+def test_a_mistake_of_ours_neither_leaks_nor_ends_the_recording(monkeypatch):
+    told: list[str] = []
     secrets = Secrets((), told.append)
 
     class Broken:
         def event(self, event):
             raise RuntimeError("oh")
 
-    secrets._redactor = Broken()  # type: ignore[assignment]
-    frame = Frame("child", 1, b'{"token":"SENTINEL"}')  # type: ignore[arg-type]
+    monkeypatch.setattr(secrets, "_redactor", Broken())
+    frame = Frame(Side.CHILD, 1, b'{"token":"SENTINEL"}')
     (first,) = secrets.out_of(frame)
     (second,) = secrets.out_of(frame)
     assert isinstance(first, Frame)

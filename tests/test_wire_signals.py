@@ -253,8 +253,10 @@ def test_what_goes_to_one_pipe_keeps_its_order_and_nothing_of_ours_comes_between
 
 
 def test_too_few_descriptors_are_told_in_a_sentence(lab):
-    few = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (6, 6))  # noqa: E731
-    result = lab.wrap(["cat"], preexec_fn=few).finish()
+    def prepare():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (6, 6))
+
+    result = lab.wrap(["cat"], preexec_fn=prepare).finish()
     assert result.status == 126
     assert result.err == b"extproxy: cat cannot be run: Too many open files\n"
 

@@ -81,8 +81,9 @@ class Schema:
             # Of several ways to be right, the one that comes nearest.
             wrong = None if first is None else exceptions.best_match([first])
         except Exception:
-            # The schema is the peer's, and whatever its parts make jsonschema raise (it is too long, endless, refers to
-            # what is not there, is no schema in some corner) says nothing of the value.
+            # The schema is the peer's, and jsonschema runs it like a program. It raises what that brings about: no more
+            # steps, endless recursion, a reference to nothing, `re.error`, an overflow, and whatever else Python has.
+            # All of it says that this schema cannot judge, and nothing of the value, nor of us.
             self._value = None
             return "", ""
         return ("", "") if wrong is None else (sentence(wrong.message), pointer(*wrong.absolute_path))

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Callable, Mapping
+from functools import reduce
+from operator import or_
 from types import GenericAlias
 from typing import Any, Final, TypeAlias
 
@@ -58,10 +60,6 @@ def decoder_of(made: Type, compiler: Compiler) -> Decode | None:
     """
     native, whole = compiler.compile(made)
     return msgspec.json.Decoder(native).decode if whole else None
-
-
-def _either(parts: list[Any]) -> Any:
-    return typing.Union[tuple(parts)]  # noqa: UP007 - how many parts there are is known when a protocol file is read
 
 
 def compile_type(made: Type, types: Mapping[str, Type]) -> tuple[Any, bool]:
@@ -139,7 +137,7 @@ class Compiler:
             parts.append(self.literals(literals))
         if objects:
             parts.append(self.object(objects[0]) if len(objects) == 1 else self.tagged(objects))
-        return _either(parts)
+        return reduce(or_, parts)
 
     def tagged(self, objects: list[Object]) -> Any:
         """Objects told apart by a member that each fixes to a text of its own."""
@@ -149,7 +147,7 @@ class Compiler:
         for name in fixed[0]:
             tags = [each.get(name) for each in fixed]
             if None not in tags and len(set(tags)) == len(tags):
-                return _either([self.object(made, name) for made in objects])
+                return reduce(or_, (self.object(made, name) for made in objects))
         return self.anything()
 
     def object(self, made: Object, tag: str = "") -> Any:

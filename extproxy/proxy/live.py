@@ -124,7 +124,8 @@ class Live:
         except OSError as error:
             self._stop(f"cannot draw the view any more: {error.strerror}; the session goes on")
         except Exception:
-            # A mistake of ours in the view must not cost the recording; it is told with its traceback.
+            # This thread shares the process with the recording, and drawing is all it does: a mistake of ours in it, of
+            # whatever kind, ends the view and nothing else. It is told with its traceback.
             self._stop(f"the view has failed, the session goes on; please report this:\x1f{traceback.format_exc()}")
 
     def _stop(self, text: str) -> None:

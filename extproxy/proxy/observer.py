@@ -278,7 +278,8 @@ class Observer:
                 self.tell,
             )
         except Exception:
-            # A mistake of ours in the view must not cost the recording; it is told with its traceback.
+            # The recording is what this process is for: a mistake of ours in the view, of whatever kind, must not end
+            # it. It is told with its traceback.
             self.tell(f"the view cannot be drawn, the session goes on; please report this:\n{traceback.format_exc()}")
             return None
 

@@ -59,7 +59,8 @@ class Secrets:
             self._narrow(redactor)
             return redactor.block(event) if isinstance(event, Lines) else (redactor.event(event),)
         except Exception:
-            # A mistake of ours must neither let a secret through nor cost the recording.
+            # Whatever goes wrong in here is a mistake of ours: it must neither let a secret through nor end the
+            # recording, so the frame is withheld, and the mistake told with its traceback.
             if not self._told:
                 self._told = True
                 self._tell(f"secrets cannot be looked for, please report this:\n{traceback.format_exc()}")

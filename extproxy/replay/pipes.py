@@ -18,6 +18,8 @@ import aiofiles
 CHUNK: Final = 1 << 16
 _ATOMIC: Final = getattr(select, "PIPE_BUF", 512)
 """What a pipe that is ready takes without blocking."""
+UNWATCHED: Final = (NotImplementedError, PermissionError)
+"""What asyncio raises for a descriptor that it cannot watch: on Windows for any, on Linux (epoll) for a plain file."""
 
 
 def open_standard() -> None:
@@ -64,7 +66,7 @@ class Inlet:
         self._waiter = loop.create_future()
         try:
             loop.add_reader(fd, self._wake)
-        except (NotImplementedError, PermissionError):
+        except UNWATCHED:
             self._file = await aiofiles.open(fd, "rb", buffering=0, closefd=False)
             return False
         try:
@@ -145,7 +147,7 @@ class Outlet:
         if fd is not None:
             try:
                 loop.add_writer(fd, self._write)
-            except (NotImplementedError, PermissionError):
+            except UNWATCHED:
                 return False
             self._blocked = fd
         return True

@@ -82,11 +82,11 @@ class Child:
         self._began = time.monotonic_ns()
         wrap = [sys.executable, "-m", "extproxy", "wrap", "--view", "off", "-o", recording]
         wrap += ["--protocol", protocol] if protocol is not None else []
-        self._stderr = open(f"{recording}.stderr", "w+b")  # noqa: SIM115 - closed with the child
-        self._process = subprocess.Popen(
-            [*wrap, "--", *self.command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr,
-            cwd=cwd or folder, env=_environment(env), start_new_session=True, bufsize=0,
-        )  # fmt: skip
+        with open(f"{recording}.stderr", "wb") as stderr:
+            self._process = subprocess.Popen(
+                [*wrap, "--", *self.command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr,
+                cwd=cwd or folder, env=_environment(env), start_new_session=True, bufsize=0,
+            )  # fmt: skip
         self._reader = threading.Thread(target=self._read, name="extproxy child", daemon=True)
         self._reader.start()
 
@@ -281,7 +281,6 @@ class Child:
             if stream is not None:
                 with contextlib.suppress(OSError):
                     stream.close()
-        self._stderr.close()
 
     def _recorded(self) -> bool:
         """Whether the recording has its last line, or nothing is recorded."""

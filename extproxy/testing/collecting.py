@@ -50,7 +50,8 @@ class RecordingItem(pytest.Item):
     """A recording whose host speaks to the command."""
 
     def setup(self) -> None:
-        # pytest gives this to fixtures only, and an item that is no function has none.
+        # Folders that pytest keeps and clears by its own settings. It offers them to fixtures only, which an item that
+        # is no function has none of; so this name is private, and its types do not know it.
         factory: Any = self.config._tmp_path_factory  # type: ignore[attr-defined]
         self.stash[USING] = Using(self, str(factory.mktemp("recording")))
 

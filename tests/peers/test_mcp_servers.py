@@ -38,7 +38,7 @@ def filesystem(folder: Path, node, python) -> tuple[list[str], list[list[object]
 
 def memory(folder: Path, node, python) -> tuple[list[str], list[list[object]]]:
     # A new memory at every start: what it knows is to be the same each time.
-    line = f'MEMORY_FILE_PATH="$(mktemp -u {folder}/XXXXXX)" exec "$@"'
+    line = f'MEMORY_FILE_PATH="{folder}/memory-$$.json" exec "$@"'
     entity = {"name": "a", "entityType": "person", "observations": ["likes lines"]}
     calls = [["create_entities", {"entities": [entity]}], ["read_graph", {}], ["search_nodes", {"query": "lines"}]]
     return ["sh", "-c", line, "memory", *node("memory")], calls
