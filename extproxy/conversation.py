@@ -18,7 +18,7 @@ from extproxy.protocols.judging import Before, Judge
 from extproxy.protocols.links import links_of
 from extproxy.protocols.model import Protocol, Reading
 from extproxy.protocols.moving import elsewhere, member_elsewhere, where_it_is
-from extproxy.protocols.template import one_line
+from extproxy.protocols.template import kept_name
 from extproxy.wording import printable, summary_of, the
 
 MOST_BEFORE: Final = 50
@@ -93,15 +93,12 @@ class Conversation:
         """The message that `value` is, at the JSON Pointer `at` in a frame."""
         side = frame.side
         reading = self.read_by.read(side, value)
-        name = reading.name
-        if len(name) > 120 or not name.isprintable():
-            name = one_line(name, 120)
         message = Message(
             n,
             index,
             side,
             frame.at,
-            name,
+            kept_name(reading.name),
             reading.kind,
             value,
             reading.has_id,
@@ -155,7 +152,7 @@ class Conversation:
             message.index,
             message.side,
             message.at,
-            reading.name[:120],
+            kept_name(reading.name),
             reading.kind,
             message.value,
             reading.has_id,

@@ -13,7 +13,7 @@ from extproxy.operations import Operations, as_one
 from extproxy.protocols.links import links_of
 from extproxy.protocols.model import Definition, Protocol, Reading
 from extproxy.protocols.paths import MISSING, get, pointer
-from extproxy.protocols.template import one_line
+from extproxy.protocols.template import kept_name
 from extproxy.spans import Spans
 from extproxy.wording import SECOND, id_text, named, printable, seconds, the
 
@@ -138,7 +138,7 @@ class Pairing:
             self._figures.over(exchange)
         says = reading.shape.answers if reading.shape is not None and numbered else None
         name = MISSING if says is None else get(message.value, says)
-        if says is not None and isinstance(name, str) and exchange.request.name not in (name, one_line(name, 120)):
+        if says is not None and isinstance(name, str) and exchange.request.name != kept_name(name):
             text = f"The id is that of {named(exchange.request)}, but the reply names {printable(name)}."
             found.append(finding("reply-mismatch", text, n, at + pointer(*(step or 0 for step in says))))
         if pair.retyped:

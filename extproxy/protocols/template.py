@@ -23,6 +23,7 @@ from extproxy.protocols.paths import MISSING, Path, get, parse_path
 
 ROOM: Final = 2_000
 """The longest summary, in characters: more than a screen shows, as piped text is searched."""
+LONGEST_NAME: Final = 120
 
 _BREAKS: Final = re.compile("[\t\n\x0b\x0c\r\x1c\x1d\x1e\x85\u2028\u2029 ]+")
 
@@ -119,6 +120,11 @@ def one_line(text: str, room: int = ROOM) -> str:
         text = text.encode("utf-8", "replace").decode("utf-8")
     text = text.strip(" ")
     return text if len(text) <= room else text[: room - 1] + "…"
+
+
+def kept_name(name: str) -> str:
+    """The name of a message as it is kept: the peer's word, as long as that is short and can be printed."""
+    return name if len(name) <= LONGEST_NAME and name.isprintable() else one_line(name, LONGEST_NAME)
 
 
 def short(value: Any, room: int = ROOM, without: frozenset[str] = frozenset()) -> str:

@@ -19,9 +19,8 @@ from extproxy.match import Said
 from extproxy.protocols.links import links_of
 from extproxy.protocols.model import Protocol, Reading
 from extproxy.protocols.paths import MISSING, get
-from extproxy.protocols.template import one_line
+from extproxy.protocols.template import kept_name
 
-LONGEST_NAME: Final = 120
 REMEMBERED: Final = 1_000
 """So many answered requests are remembered, to know a second answer."""
 
@@ -68,15 +67,12 @@ class Reader:
 
     def _message(self, frame: Frame, index: int, value: object) -> Message:
         reading = self._protocol.read(frame.side, value)
-        name = reading.name
-        if len(name) > LONGEST_NAME or not name.isprintable():
-            name = one_line(name, LONGEST_NAME)
         message = Said(
             self._n,
             index,
             frame.side,
             frame.at,
-            name,
+            kept_name(reading.name),
             reading.kind,
             value,
             reading.has_id,
